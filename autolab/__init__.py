@@ -79,7 +79,6 @@ _LAZY = {
     "trace": "autolab.trace",
     "lessons": "autolab.lessons",
     "linalg": "autolab.linalg",
-    "special": "autolab.special",
     "random": "autolab.random",
     "cuda": "autolab.cuda",
     "accelerator": "autolab.accelerator",
@@ -162,7 +161,6 @@ __all__ = [
 _documentation.complete(
     {
         "": dict(globals()),
-        "special.": _functions.NAMESPACES["special"],
         "Tensor.": _documentation.methods(Tensor),
     }
 )

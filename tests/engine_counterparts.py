@@ -55,24 +55,19 @@ COUNTERPARTS = {
     "rsub": lambda t, x, y: y - x,
     "rsub_tensor": lambda t, x, y: t.rsub(x, y),
     "sum_to": lambda t, x, size: x.sum_to_size(size),
-    "masked_spread": lambda t, g, shape, mask: _zeros(t, g, shape).masked_scatter(mask, g),
     "mul_scalar": lambda t, x, y: t.ops.aten.mul.Scalar(x, y),
     "div_scalar": lambda t, x, y: t.ops.aten.div.Scalar(x, y),
     "add_scalar": lambda t, x, y: t.ops.aten.add.Scalar(x, y),
     "div_count": lambda t, x, n: t.ops.aten.div.Scalar(x, n),
     "div_mode": lambda t, x, y, mode: t.div(x, y, rounding_mode=mode),
-    "floor_divide_scalar": lambda t, x, y: x // y,
-    "floor_divide_tensor": lambda t, x, y: x // y,
+    "floor_divide": lambda t, x, y: x // y,
     "fmod_scalar": lambda t, x, y: t.fmod(x, y),
     "fmod_tensor": lambda t, x, y: t.fmod(x, y),
     "remainder_scalar": lambda t, x, y: x % y,
     "remainder_tensor": lambda t, x, y: x % y,
-    "remainder_of_number": lambda t, x, y: t.remainder(x, y),
     "lerp_scalar": lambda t, x, y, w: t.lerp(x, y, w),
     "lerp_tensor": lambda t, x, y, w: t.lerp(x, y, w),
     "round_decimals": lambda t, x, decimals: t.round(x, decimals=decimals),
-    "linalg_cross": lambda t, x, y, dim=-1: t.linalg.cross(x, y, dim=dim),
-    "masked_fill_tensor": lambda t, x, mask, value: x.masked_fill(mask, value),
     "matmul_raw": lambda t, x, y: t.matmul(x, y),
     # writing
     "copy": lambda t, x, source: (x * 1).copy_(source),
@@ -97,10 +92,7 @@ COUNTERPARTS = {
     "split": lambda t, x, size, *dim: t.split(x, size, *dim),
     "split_with_sizes": lambda t, x, sizes, *dim: t.split(x, sizes, *dim),
     "scatter_value": lambda t, x, dim, index, value: x.scatter(dim, index, value),
-    "affine_grid_spread": lambda t, g, size, align: t.ops.aten.affine_grid_generator_backward(
-        g, size, align
-    ),
-    "histogram": lambda t, x, bins, range, density: t.histogram(x, bins),
+    "grid_sampler_2d": lambda t, x, grid, align: t.grid_sampler_2d(x, grid, 0, 0, align),
     "narrow_raw": lambda t, x, dim, start, length: x.narrow(dim, start, length),
     "pad_raw": lambda t, g, shape, dim, start: t.ops.aten.slice_backward(
         g, shape, dim, start, start + g.shape[dim], 1
@@ -117,9 +109,6 @@ COUNTERPARTS = {
     "unfold_spread": lambda t, g, shape, dim, size, step: t.ops.aten.unfold_backward(
         g, shape, dim, size, step
     ),
-    "index_select_spread": lambda t, g, shape, dim, index: _zeros(t, g, shape).index_add(
-        dim, index, g
-    ),
     "index_spread": lambda t, g, shape, indices: _zeros(t, g, shape).index_put(
         tuple(indices), g, accumulate=True
     ),
@@ -135,13 +124,8 @@ COUNTERPARTS = {
         name: lambda t, x, dim=None, correction=1, keepdim=False, name=name: getattr(t, name)(
             x, dim, correction=correction, keepdim=keepdim
         )
-        for name in ("std", "var", "std_mean", "var_mean")
+        for name in ("std", "var")
     },
-    "sort_stable": lambda t, x, dim=-1, descending=False: t.sort(
-        x, dim=dim, descending=descending, stable=True
-    ),
-    "unique_values": lambda t, x: t.unique(x),
-    "unique_dim": lambda t, x, dim: t.unique(x, dim=dim),
     # activations and losses: PyTorch's inner ops take further arguments, or theirs in another order
     "_softmax": lambda t, x, dim: t.softmax(x, dim),
     "_log_softmax": lambda t, x, dim: t.log_softmax(x, dim),
@@ -177,13 +161,10 @@ ONLY_HERE = {
     "narrow_raw",
     "pad_raw",
     "reshape_raw",
-    "index_select_spread",
     "index_spread",
-    "masked_spread",
     "strided_take",
     "strided_spread",
     "strided_put",
-    "affine_grid_spread",
     # PyTorch has it, with a wrong gradient
     "copy",
     "fill",
@@ -193,8 +174,6 @@ ONLY_HERE = {
 
 # Ops that return, besides the result, what only their own rule needs.
 INNER_OUTPUTS = networks.INNER_OUTPUTS | {
-    "unique_values",
-    "unique_dim",
     "log_sigmoid",
     "nll_loss",
     "nll_loss2d",
@@ -202,12 +181,7 @@ INNER_OUTPUTS = networks.INNER_OUTPUTS | {
 
 # Ops whose rule refuses, in PyTorch's words.
 NO_DERIVATIVE = {
-    "floor_divide_scalar",
-    "floor_divide_tensor",
-    "remainder_of_number",
-    "histogram",
-    "unique_values",
-    "unique_dim",
+    "floor_divide",
 }
 
 # Cases whose numbers are compared less closely: (relative tolerance, why).

@@ -39,12 +39,6 @@ def _max_pool(t, x, kernel_size, stride, *rest, indices=False):
 
 
 COUNTERPARTS = {
-    "rrelu_with_noise": lambda t, *args: t.ops.aten.rrelu_with_noise(*args),
-    "rrelu_with_noise_backward": lambda t, g, x, *rest: t.ops.aten.rrelu_with_noise_backward(
-        g, x, *rest, False
-    ),
-    "im2col": lambda t, x, *options: t.nn.functional.unfold(x, *options),
-    "col2im": lambda t, x, *options: t.nn.functional.fold(x, *options),
     "convolution_apply": _convolve,
     "convolution_grad_input": _grad_input,
     "convolution_grad_weight": _grad_weight,
@@ -55,10 +49,17 @@ COUNTERPARTS = {
         x, kernel_size, stride or None, *rest
     ),
     "avg_pool2d_backward": lambda t, g, x, *rest: t.ops.aten.avg_pool2d_backward(g, x, *rest),
+    "max_pool2d_with_indices_backward": lambda t, g, x, indices: (
+        t.ops.aten.adaptive_max_pool2d_backward(g, x, indices)
+    ),
+    "_adaptive_avg_pool2d_backward": lambda t, g, x, size: t.ops.aten._adaptive_avg_pool2d_backward(
+        g, x
+    ),
     "adaptive_max_pool2d": lambda t, x, size: t.nn.functional.adaptive_max_pool2d(x, size, True),
 }
 
 ONLY_HERE = {
+    "max_pool2d_with_indices_backward",
     "convolution_apply",
     "convolution_grad_input",
     "convolution_grad_weight",
@@ -72,10 +73,6 @@ _MOVES = (
     "reflection_pad2d",
     "replication_pad1d",
     "replication_pad2d",
-    "im2col",
-    "col2im",
-    "pixel_shuffle",
-    "pixel_unshuffle",
     "upsample_nearest1d",
     "upsample_nearest2d",
     "upsample_linear1d",

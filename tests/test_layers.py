@@ -22,7 +22,6 @@ LAYERS = [
         "accelerator",
         "linalg",
         "random",
-        "special",
         "func",
         "testing",
         "backends",

@@ -11,7 +11,7 @@ import autolab
 
 TABLE = Path(autolab.__file__).parent / "engine" / "absent.txt"
 MODULES = (
-    "torch nn nn.functional nn.init nn.utils optim optim.lr_scheduler linalg special func autograd cuda utils.data distributions functional"
+    "torch nn nn.functional nn.init nn.utils optim optim.lr_scheduler linalg func autograd cuda utils.data distributions functional"
 ).split()
 
 
@@ -40,7 +40,7 @@ def main() -> None:
     for name in MODULES:
         full = "torch" if name == "torch" else f"torch.{name}"
         theirs = importlib.import_module(full)
-        if name in ("nn.functional", "linalg", "special"):  # their `__all__` leaves functions out
+        if name in ("nn.functional", "linalg"):  # their `__all__` leaves functions out
             vars(theirs).pop("__all__", None)
         ours = importlib.import_module(full.replace("torch", "autolab", 1))
         absent = sorted(n for n in public(theirs) if not has(ours, n))

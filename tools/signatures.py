@@ -59,17 +59,6 @@ TYPED_BY_HAND = {  # whose stub does not say what the parser takes, or that do n
         for name in ("det", "slogdet", "inverse", "matrix_exp", "square_", "negative_")
     },
     ("linalg", "matrix_exp"): ["Tensor input"],
-    **{
-        ("special", name): [
-            f"{form}, *, Tensor? out=None"
-            for form in (
-                "Tensor input, Tensor other",
-                "Number self, Tensor other",
-                "Tensor input, Number other",
-            )
-        ]
-        for name in ("xlogy", "xlog1py")
-    },
     ("nn.functional", "one_hot"): ["Tensor tensor, size num_classes=-1"],
     ("f", "range"): [f"Number start, Number end, Number step=1, *, Tensor? out=None, {OPTIONS}"],
     ("f", "split"): [],
@@ -130,7 +119,7 @@ NUMBERS_TOO = {
 NUMBERS_FIRST = {"add", "div", "sub"}
 # what PyTorch's parser serves; its functions in Python bind as Python does
 PARSED = (types.BuiltinFunctionType, types.MethodDescriptorType)
-DTYPES = {("linalg", "dtype"), ("special", "dtype")}
+DTYPES = {("linalg", "dtype")}
 
 
 def kind(text):
@@ -254,7 +243,6 @@ def lines():
         ("m", methods | dict.fromkeys(m for _, m in TYPED_BY_HAND), autolab.Tensor, torch.Tensor),
         ("nn.functional", networks, autolab.nn.functional, torch.nn.functional),
         ("linalg", schemas("linalg_", dir(torch.linalg)), autolab.linalg, torch.linalg),
-        ("special", schemas("special_", dir(torch.special)), autolab.special, torch.special),
     ]
     functions = {}
     for space, forms, module, torchs in public:

@@ -19,7 +19,7 @@ from .exact import failing, signatures  # noqa: F401
 
 tensor.Tensor.__new__ = staticmethod(legacy_constructor)  # type: ignore[method-assign]
 signatures.put_before_methods(tensor.Tensor)
-_spaces = {space: functions.NAMESPACES[space] for space in ("linalg", "special", "nn.functional")}
+_spaces = {space: functions.NAMESPACES[space] for space in ("linalg", "nn.functional")}
 signatures.put_in_front({"f": functions.NAMESPACES[""], "m": functions.METHODS, **_spaces})
 functions.attach_methods(tensor.Tensor)
 absent.mark_methods(tensor.Tensor)

@@ -18,19 +18,11 @@ _PYTORCH_NAMES = {
     "matmul_raw": "matmul",
     "sum_to": "sum",
     "index_spread": "index_put",
-    "index_select_spread": "index_select_backward",
-    "masked_spread": "masked_scatter",
     "strided_take": "as_strided",
     "strided_spread": "as_strided_scatter",
     "strided_put": "as_strided_scatter",
     "max_pool2d_indices": "max_pool2d_with_indices",
-    "remainder_of_number": "remainder",
-    "floor_divide_scalar": "floor_divide",
-    "floor_divide_tensor": "floor_divide",
     "unique_values": "_unique2",
-    "affine_grid_spread": "affine_grid_generator_backward",
-    "xlog1py_number": "special_xlog1py",
-    "xlog1py_of_number": "special_xlog1py",
 }
 """What PyTorch calls the ops whose name or node does not tell."""
 
@@ -130,7 +122,7 @@ MADE_BY = {
 COMPOSED = frozenset(
     """
     prelu add sub div pow square reshape permute movedim squeeze flatten ravel unflatten narrow conv1d conv2d conv_transpose1d
-    conv_transpose2d broadcast_to broadcast_tensors tile repeat_interleave mv dot vdot bmm addmm addmv baddbmm matmul outer inner
+    conv_transpose2d broadcast_to broadcast_tensors tile repeat_interleave mv dot vdot bmm addmm addmv matmul outer
     tensordot kron einsum zeros ones empty full zeros_like ones_like empty_like full_like arange linspace logspace eye
     tril_indices triu_indices meshgrid select stack hstack vstack split chunk unbind tensor_split slogdet logdet cholesky
     matrix_power batch_norm layer_norm group_norm pixel_shuffle scatter scatter_add nonzero argwhere

@@ -43,7 +43,7 @@ _SHAPED: dict[
     "size": lambda shape: shape,
     "output_size": lambda shape: shape[-2:],
 }
-_PRODUCTS = {"convolution", "addmm", "mm", "bmm", "baddbmm", "mv", "addmv", "linear", "matmul"}
+_PRODUCTS = {"convolution", "addmm", "mm", "bmm", "mv", "addmv", "linear", "matmul"}
 
 
 class Unknown(Exception):

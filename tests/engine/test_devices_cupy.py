@@ -49,7 +49,7 @@ def test_sorting_takes_no_0d_arrays_and_one_kind():
 @pytest.mark.parametrize(
     "run",
     [
-        lambda x, i, v: x.index_add(0, i, v), lambda x, i, v: x.scatter_add(0, i, v),
+        lambda x, i, v: x.index_add(0, i, v),
     ],
 )  # fmt: skip
 def test_sums_at_places_in_every_dtype(dtype, run):

@@ -23,14 +23,10 @@ NOT_SAMPLED = {
     **dict.fromkeys(
         (
             "bernoulli",
-            "bernoulli_2",
             "normal",
-            "normal_of_mean",
             "normal_of_mean_std",
-            "normal_of_std",
-            "random_0",
-            "random_1",
-            "random_2",
+            "bernoulli_2",
+            "random",
             "uniform",
         ),
         "test_random.py: they draw",

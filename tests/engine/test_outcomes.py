@@ -22,8 +22,6 @@ REFUSED = [  # dtypes that PyTorch has no kernel for
     "i.sub_(True, alpha=2)",
     "F.huber_loss(i, r)",
     "F.huber_loss(i, i)",
-    "torch.cdist(i[None], r[None])",
-    "torch.cdist(A, A.double())",
 ]
 MASKS = [  # products of masks, and numbers that whole ones cut off
     "M = A > 1; M @ M.T",
@@ -35,7 +33,6 @@ MASKS = [  # products of masks, and numbers that whole ones cut off
     "torch.dot(m, m)",
     "torch.vdot(m, m)",
     "torch.bmm(V[:, :2].bool(), V[:, :2].bool().mT)",
-    "torch.addmm(m, A.T > 1, (A > 1)[:, :2])",
     "torch.einsum('ij,jk->ik', A > 1, A.T > 1)",
     "torch.einsum('i,i->', m, m)",
     "torch.einsum('ij,ij->ij', A > 1, A > 1)",
@@ -43,10 +40,6 @@ MASKS = [  # products of masks, and numbers that whole ones cut off
     "torch.tensordot(A > 1, A.T > 1, 1)",
     "F.linear(m[None], A[:, :2] > 1)",
     "torch.trace(A > 1)",
-    "torch.mm(m[None, :0], m[:0, None])",
-    "I = A.int(); torch.addmm(I[:, :2], I, I.T, beta=0.5)",
-    "I = A.int(); torch.addmm(I[:, :2], I, I.T, alpha=1.7, beta=-1.9)",
-    "torch.addmm(torch.tensor(nan), A, A.T, beta=0)",
     "torch.einsum('ii->i', A[:, :1])",
     "torch.einsum('ii->i', A[:1])",
     "torch.einsum('iij->j', V)",
@@ -54,9 +47,7 @@ MASKS = [  # products of masks, and numbers that whole ones cut off
     "torch.einsum('ij->ij', r[None])",
 ]
 SUMS = [
-    "y = r[:1].detach().requires_grad_(); torch.var_mean(y)[1].backward(); y.grad",
     "y = r[:, None].detach().requires_grad_(); torch.std_mean(y, 1)[1].sum().backward(); y.grad",
-    "y = r[:1].detach().requires_grad_(); torch.var_mean(y)[0].backward(); y.grad",
 ]
 CONVERTED = [
     "torch.addcmul(i, i, i, value=0.5)",
@@ -77,14 +68,10 @@ SIZES = [
     "z.stride(-1)",
     "A.stride(2)",
     "A.size(-3)",
-    "A.unflatten(1, ())",
     "torch.ones(2, 0).unflatten(1, (1, -1))",
     "x.expand(-1, 6)",
     "torch.ones(2, 3).expand(1, 4, 5)",
     "torch.broadcast_to(x, (-1, 6))",
-    "torch.tensordot(torch.ones(2, 1), A.t(), 1)",
-    "torch.tensordot(A, torch.ones(1, 2), ([1], [0]))",
-    "torch.tensordot(A, A[:, :2], ([1], [0]))",
 ]
 PIECES = [
     "torch.zeros(2, 3).split([1, -1, 3], 1)",
@@ -98,16 +85,13 @@ PIECES = [
     "x.tile((-1,))",
     "x.roll(1, 1)",
     "x.roll(1, -2)",
-    "torch.zeros(2, 0).roll(1, 3)",
     "torch.cat([z, x])",
     "torch.cat([A, z], 1)",
     "torch.stack([x, r], 3)",
     "torch.cat([A.t(), A.t()])",
     "torch.cat([V.transpose(0, 1)] * 2, -1)",
     "torch.stack([A.t(), A.t()], 1)",
-    "torch.ones(2, 3, 4).index_select(1, torch.tensor([0, 9]))",
     "A.index_select(0, torch.tensor([5]))",
-    "torch.ones(0, 2).index_select(0, torch.tensor([0]))",
     "[A[:1].t(), A[:1], A[:, :1], V[:, :1].mT, x.expand(1, 6), x.expand(2, 1, 6), x[::2].unsqueeze(-1), A.t().unsqueeze(1), x[::2].unsqueeze(0)]",
 ]
 EDGES = [
@@ -130,15 +114,8 @@ PROTOCOLS = [
     "[a for a in torch.zeros(0, requires_grad=True) * 1]",
 ]
 POWERS = [
-    "2 ** torch.tensor([-1, -2, 0, 3])",
-    "(-1) ** torch.tensor([-1, -2, 0, 3])",
-    "0 ** torch.tensor([-1, 0, 2])",
-    "i ** torch.tensor([-1, -2, 2])",
-    "torch.pow(1, -i)",
-    "torch.tensor([0, 1, -1, 2]) ** torch.tensor([-1, -1, -1, -1])",
     "i ** -1",
     "2. ** -i",
-    "i.int() ** -i",
 ]
 LAYOUTS = [
     "A.sum(1)",
@@ -161,9 +138,6 @@ LAYOUTS = [
     "F.gelu(A.t())",
     "A.t().tril()",
     "A.t().triu(1)",
-    "V.transpose(0, 2).sort(1)",
-    "A.t().sort(0, descending=True)",
-    "V.transpose(0, 2).argsort(1)",
     "A.t().median(1)",
 ]
 NODES = [
@@ -171,18 +145,14 @@ NODES = [
     "torch.einsum('i,j->ij', r, r)",
     "torch.einsum('ij,ij->ij', A, A * r)",
     "torch.einsum('ij,jk->ik', A, A.t() * r[:2])",
-    "torch.cdist(A, A + r)",
-    "torch.cdist(A, A + r, p=1)",
     "torch.cdist(A, A + 0.5, p=float('inf'))",
     "torch.cdist(A, A + 0.5, p=0)",
     "torch.cdist(A, A + 0.5, p=3)",
     "torch.cdist(A, x)",
     "torch.cdist(A, A, p=-1)",
-    "torch.cdist(A, A, compute_mode='a')",
     "torch.cdist(torch.ones(2, 0), torch.ones(3, 0))",
     "torch.cdist(torch.ones(1, 2, 3), A)",
     "torch.cdist(torch.ones(2, 2, 3), torch.ones(3, 2, 3))",
-    "[d for d in dir(torch.cdist(A, A + r).grad_fn) if d.startswith('_saved')]",
     "y = A + 0.; y.requires_grad_(); torch.cdist(y, A[:, [1, 0, 2]]).sum().backward(); y.grad",
 ]
 WORDS = [

@@ -11,7 +11,7 @@ import autolab
 from autolab.engine.ops.functions import METHODS, NAMESPACES
 
 torch = engine()
-SPACES = {space: NAMESPACES[space] for space in ("", "nn.functional", "linalg", "special")}
+SPACES = {space: NAMESPACES[space] for space in ("", "nn.functional", "linalg")}
 SPACES["Tensor"] = (
     METHODS.keys() - NAMESPACES[""].keys()
 )  # the others are the same function, or the same record

@@ -139,7 +139,7 @@ class Twice(torch.autograd.Function):
 
 WATCHED = [
     hooked, retained, leaf_hook, leaf_hook_after_other_leaves, hooked_behind_a_branch, node_hook, Twice.apply,
-    lambda x: x.unbind(0)[0], lambda x: torch.var_mean(x)[0], lambda x: x.unbind(0)[0] * x.unbind(0)[2],
+    lambda x: x.unbind(0)[0], lambda x: x.unbind(0)[0] * x.unbind(0)[2],
 ]  # fmt: skip
 
 
@@ -295,20 +295,6 @@ def test_a_changed_tensor_is_noticed():
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         z.sum().backward()
     assert x.grad is None
-
-
-def test_a_tensor_that_detach_cut_off_is_noticed_and_younger_graphs_stay_plain(handed_over):
-    x = torch.ones(3, requires_grad=True)
-    h = x * 2
-    older = (h * h).sum()
-    h.detach_()
-    younger = (h * x).sum()
-    younger.backward()
-    assert not handed_over
-    assert x.grad.tolist() == [2, 2, 2]
-    with pytest.raises(RuntimeError, match="detached in-place"):
-        older.backward()
-    assert x.grad.tolist() == [2, 2, 2]
 
 
 ONE_OF_SEVERAL = {

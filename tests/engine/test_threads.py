@@ -13,7 +13,6 @@ import pytest
 import autolab as torch
 from autolab.engine.exact import signatures
 from autolab.engine.exact import sums as cascade
-from autolab.engine.inplace import detached as cut
 from autolab.engine.fast.threads import shared
 
 PACKAGE = str(Path(torch.__file__).parent)
@@ -232,15 +231,6 @@ def test_a_function_learns_what_it_takes_from_whoever_calls_it_first(seed):
     new = [signatures.front(getattr(torch.Tensor, name).composed, "m", name) for name in names]
     x = torch.ones(2)
     interleaved(lambda k: [f(x, 0) if f.__name__ == "cumsum" else f(x) for f in new], seed)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_what_detach_cut_off_is_remembered_whoever_cut_last(seed):
-    """`latest_detached` is the youngest number of all, or the short pass would not ask for what an older one cut
-    off."""
-    results = [leaf(1.0) * 2 for _ in range(THREADS)]
-    interleaved(lambda k: results[k].detach_(), seed)
-    assert cut.latest_detached == max(number for _, number in cut.detached.values())
 
 
 @pytest.mark.parametrize("seed", range(2))

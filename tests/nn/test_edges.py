@@ -38,7 +38,6 @@ NORMS = [
 POOLS = [
     "F.max_pool1d(s.long(), 2)",
     "F.max_pool1d(s > 3, 2)",
-    "torch.max_pool1d(s.int(), 2)",
     "F.adaptive_max_pool2d(x.long(), 2)",
     "F.avg_pool2d(x > 0, 2)",
     "F.max_pool1d(s, 2)",
@@ -65,7 +64,6 @@ DTYPES = [
     "F.max_pool2d(x, 2, padding='same')",
     "F.max_pool1d(s, 2, padding='same')",
     "F.adaptive_max_pool2d(torch.ones(0, 2, 4, 4), 2)",
-    "torch.inner(x, 2)",
 ]
 
 

@@ -23,8 +23,7 @@ Backward:
 12. `differentiate.py`: `backward()` and `grad()`.
 
 Nothing here imports another room of the engine, and every file imports only what stands above it. Other rooms add to
-the core in five ways. `tensor.attach` puts methods on Tensor, Node, View, device and Engine. `op.use` puts a faster
-engine into the place of the plain one. `backward.VALIDATORS` holds the checks before a pass, `errors.ERROR_LISTENERS`
-the objects that are told of errors, `grad_mode.THREAD_INIT` what each new thread calls. The examples know `torch`,
-which is autolab, `np`, `OPS` and `raw`.
+the core in four ways. `tensor.attach` puts methods on Tensor, Node, View, device and Engine. `op.use` puts a faster
+engine into the place of the plain one. `errors.ERROR_LISTENERS` holds the objects that are told of errors,
+`grad_mode.THREAD_INIT` what each new thread calls. The examples know `torch`, which is autolab, `np`, `OPS` and `raw`.
 """

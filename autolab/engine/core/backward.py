@@ -6,7 +6,7 @@ graphs of any depth run. Source: https://docs.pytorch.org/docs/2.13/notes/autogr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -22,9 +22,6 @@ from .tensor import Tensor, wrap
 
 Root = tuple[Node, int]
 """A node and the number of its output."""
-
-VALIDATORS: list[Callable[[Sequence[Node]], None]] = []
-"""Functions that run before a backward pass: each receives the planned nodes, and raises if they may not run."""
 
 
 def steps(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> Iterator[Node]:
@@ -152,8 +149,6 @@ class BackwardPass:
 
     def run(self, grads: Sequence[Any]) -> Iterator[Node]:
         """Run the nodes, one after the other; what arrives along several edges is summed before the node runs."""
-        for validate in VALIDATORS:
-            validate(self.order)
         self.begin(grads)
         for leaf in [n for n, left in self.waiting.items() if not left]:
             self.finish_leaf(leaf)

@@ -59,7 +59,7 @@ def common_device(op, args, tensors):
 
 
 _NAMES_ARGUMENT = {
-    "mm": "mm", "addmm": "addmm", "bmm": "bmm", "baddbmm": "baddbmm", "mv": "addmv", "addmv": "addmv", "dot": "_dot",
+    "mm": "mm", "addmm": "addmm", "bmm": "bmm", "mv": "addmv", "addmv": "addmv", "dot": "_dot",
     "gather": "gather",
     "cat": "cat", "index_select": "_index_select", "embedding": "_index_select", "nll_loss": "nll_loss_forward",
     "scatter": "scatter_src",

@@ -13,7 +13,7 @@ import sys
 from ..core import observe
 from ..core.errors import ERROR_LISTENERS, bad_argument
 from ..core.tensor import Tensor
-from .broadcasting import misfit
+from .broadcasting import broadcast_error, misfit
 from .kinds import KINDS
 from .refusals import beyond_numpy
 
@@ -43,7 +43,8 @@ def _in_torchs_words(op, args, error, inplace):
     if isinstance(error, NotImplementedError):  # of a dtype: torch looks at the shapes first
         return misfit(op, args, inplace) or error
     if isinstance(error, ValueError) and op.broadcast and "broadcast" in str(error):
-        return misfit(op, args, False) or error
+        shapes = [a._array.shape for a in args if isinstance(a, Tensor)]
+        return misfit(op, args, False) or broadcast_error(shapes)
     return beyond_numpy(error)
 
 

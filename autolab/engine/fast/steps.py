@@ -32,7 +32,7 @@ def first(name):
 
 SIGNATURES = {
     "backward_raw": "def backward_raw(node, m, g):",
-    "step": "def step(node, g, retain_graph, oldest, leaves, pending):",
+    "step": "def step(node, g, retain_graph, leaves, pending):",
 }
 
 
@@ -45,7 +45,7 @@ def _compile(op, name):
     step = name == "step"
     lines = [SIGNATURES[name]]
     if step:
-        lines.append(" if node.hooks is not None or node.sequence_nr < oldest: return None")
+        lines.append(" if node.hooks is not None: return None")
     lines += [f" {line}" for line in _reading(op)]
     whole = op.spread or op.fused is not None  # one function gives all gradients
     targets = None if whole or not op.rules else [f"n{r}" for r in range(len(op.rules))]

@@ -20,7 +20,6 @@ from ..core.backward import add_to_grad, execute
 from ..core.grad_mode import guard, per_thread
 from ..core.node import AccumulateGrad
 from ..core.tensor import Tensor
-from ..inplace import detached as cut
 from .delivery import SEVERAL, beyond_leaves
 from .threads import shared
 
@@ -73,14 +72,11 @@ _SILENCE = _what_seterr_changes()
 def _walk(node, g, retain_graph):
     """Run nodes in order while the graph is a chain, as `core.backward.BackwardPass.run` does; leave the rest to
     `_rest` when it branches."""
-    oldest = (
-        cut.latest_detached
-    )  # what is older may have saved a tensor that detach_() cut off, which `BackwardPass` asks for
     leaves: dict = {}  # the AccumulateGrad of each leaf -> the sum of what has arrived
     before = None  # the node that ran last
     while True:
         try:
-            done = node.step(g, retain_graph, oldest, leaves, None)
+            done = node.step(g, retain_graph, leaves, None)
         except BaseException:
             _accumulate_complete(leaves, [node])
             raise
@@ -159,11 +155,10 @@ def _plan(roots, leaves) -> tuple[list, dict] | None:
     leaves: where something has arrived already."""
     if not all(map(_is_plain_leaf, leaves)):
         return None
-    oldest = cut.latest_detached
     pending = dict.fromkeys(roots)
     order = list(pending)
     for node in order:
-        if not node.direct or node.hooks is not None or node.sequence_nr < oldest:
+        if not node.direct or node.hooks is not None:
             return None
         for n in node.inputs:
             if n is None or n in pending:
@@ -183,12 +178,11 @@ def _is_plain_leaf(node):
 
 def _run(order, pending, leaves, retain_graph):
     """Run planned nodes as `core.backward.BackwardPass.run` does."""
-    oldest = cut.latest_detached
     try:
         for node in order:
             g = pending.pop(node)
             if g is not None:
-                target, g = node.step(g, retain_graph, oldest, leaves, pending)
+                target, g = node.step(g, retain_graph, leaves, pending)
                 if target is not None:
                     pending[target] = g if pending[target] is None else pending[target] + g
             elif not retain_graph:  # no contribution to it was differentiable

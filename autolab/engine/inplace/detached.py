@@ -1,58 +1,15 @@
-"""Out of the graph: `detach()`, `detach_()`, `data`. And what `detach_()` cut out: nodes that saved such a tensor
-before have to refuse it.
-
-Source: torch/csrc/autograd/saved_variable.cpp, "Trying to use a saved tensor that has been detached in-place"."""
+"""Out of the graph: `detach()`, `detach_()`, `data`."""
 
 from __future__ import annotations
 
 import functools
-import weakref
 
 from ..core import observe
-from ..core.backward import VALIDATORS
 from ..core.device import CPU
 from ..core.errors import fail, type_name
-from ..core.grad_mode import guard
-from ..core.node import next_sequence_nr
 from ..core.tensor import OFF_CPU_VIEW
 from ..core.tensor import Tensor, attach, materialise, wrap
 from .views import OVERLAPPING, repeats
-
-detached: dict = {}
-"""id -> (weak reference, sequence number then) of the tensors that `detach_()` cut out of a graph. A pass asks once
-whether there are any."""
-
-
-latest_detached = -1
-"""The sequence number at the latest `detach_()`: younger nodes cannot have saved what it cut out."""
-
-
-def note_detached(t):
-    """Remember that `t` left its graph in place: what older nodes saved of it has no history any more."""
-    global latest_detached
-    with guard:
-        latest_detached = sequence_nr = next_sequence_nr()
-    key = id(t)
-    detached[key] = weakref.ref(t, lambda _: detached.pop(key, None)), sequence_nr
-
-
-def refuse_detached(nodes):
-    """Raise torch's error when one of `nodes` saved a tensor before `detach_()` was called on it."""
-    if not detached:
-        return
-    for node in nodes:
-        for entry in node.entries():
-            found = detached.get(id(entry[0])) if entry.__class__ is tuple and entry else None
-            if found is not None and found[0]() is entry[0] and node.sequence_nr < found[1]:
-                raise fail(
-                    RuntimeError,
-                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
-                    "out-of-place `.detach()` instead",
-                    f"{node.name()} saved the tensor for its gradient; detach_() then cut the way back to what it was computed from.",
-                )
-
-
-VALIDATORS.append(refuse_detached)
 
 
 @functools.partial(attach, to=observe.Observer)
@@ -94,8 +51,6 @@ class Detaching:
                 "torch/optim/optimizer.py as a reference.",
                 "A view cannot leave the graph without its base.",
             )
-        if self._node is not None:
-            note_detached(self)
         self._node, self._nr, self._req = None, 0, False
         return self
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from ..core.device import CPU
 from ..devices.device import address
 from ..core.errors import fail
-from ..core.grad_mode import guard
-from ..core.node import Node, apply_fix, edge, next_sequence_nr, off_cpu
+from ..core.apply import record
+from ..core.grad_mode import guard, per_thread
+from ..core.node import Node, apply_fix, edge, next_sequence_nr
 from ..core.record import OPS
 from ..autograd.refusals import freed, re_name
 from ..core.tensor import OFF_CPU_VIEW, View, no_accumulator  # noqa: F401 (OFF_CPU_VIEW: found here with its like)
@@ -54,7 +54,8 @@ class _Following:
             if self.creation in _FORBIDDEN:
                 raise self._error(t, "its base or another view of its base has been")
             made_by, nr = t._node, t._nr
-            t._nr, t._req, t._node = 0, True, piece_node(base, t)
+            t._nr, t._req, t._node = 0, False, None
+            record(OPS["as_strided"], (base, *geometry(base, t)[2:]), (t,), per_thread.state)
             move_retained(t, made_by, nr)
         self.version = t._storage.version
 
@@ -99,7 +100,7 @@ class _Following:
     def rebase(self, t, node):
         """Make the base's history 'the old base with this slice replaced', after an in-place op on the view `t`."""
         base = self.base
-        copy_slices = CopySlices(base, Geometry.of(base, t), node)
+        copy_slices = CopySlices(base, geometry(base, t), node)
         base._node, base._nr, base._req = copy_slices, 0, True
         self.version = -1
         self.refresh(t)
@@ -173,27 +174,16 @@ _FORBIDDEN = {
 """By `View.creation`: why such a view may not be changed in place, in torch's words, and what to do."""
 
 
-class Geometry(tuple):
-    """(base shape, base strides, shape, strides, offset), in elements: where a piece lies in its base."""
-
-    @classmethod
-    def of(cls, base, t):
-        b, v, size = base._array, t._array, t.dtype.itemsize
-        offset = (address(v) - address(b)) // size
-        return cls(
-            (
-                b.shape,
-                tuple(s // size for s in b.strides),
-                v.shape,
-                tuple(s // size for s in v.strides),
-                offset,
-            )
-        )
+def geometry(base, t):
+    """Return (base shape, base strides, shape, strides, offset), in elements: where a piece lies in its base."""
+    b, v, size = base._array, t._array, t.dtype.itemsize
+    base_strides, strides = (tuple(s // size for s in a.strides) for a in (b, v))
+    return b.shape, base_strides, v.shape, strides, (address(v) - address(b)) // size
 
 
-def laid_out(xp, geometry, dtype):
+def laid_out(xp, place, dtype):
     """Return (an array of zeros with the base's layout, the piece of it)."""
-    shape, strides, piece, piece_strides, offset = geometry
+    shape, strides, piece, piece_strides, offset = place
     buffer = xp.zeros(max(extent(shape, strides), 1), dtype)
     as_strided, size = xp.lib.stride_tricks.as_strided, buffer.itemsize
     whole = as_strided(buffer, shape, [s * size for s in strides])
@@ -203,26 +193,6 @@ def laid_out(xp, geometry, dtype):
 def extent(shape, strides) -> int:
     """Return how many elements of memory lie from the first to the last element of a strided array."""
     return 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, strides))
-
-
-def piece_node(base, t):
-    """Return a node that says: `t` is this strided piece of `base`."""
-    g = Geometry.of(base, t)
-    op = OPS["as_strided"]
-    node = object.__new__(op.node_class if base._storage.device is CPU else off_cpu(op.node_class))
-    node.inputs, node.input_nrs = (edge(base),), (base._nr,) if base._nr else None
-    node.sequence_nr, node.hooks, node.fix = next_sequence_nr(), None, None
-    values = {
-        "size": g[2],
-        "stride": g[3],
-        "storage_offset": g[4],
-        "self_sym_sizes": g[0],
-        "self_sym_strides": g[1],
-    }
-    node.saved = [values[n] for n in op.saves]
-    node.value = t._array if t._array.size <= 1024 else None
-    node.operands = node.scope = None
-    return node
 
 
 OVERLAPPING = View(None, 0, "default")
@@ -243,11 +213,11 @@ class CopySlices(Node):
     """History of a base after an in-place op on a view of it: the old base, with one slice replaced by what `inner`
     computed."""
 
-    __slots__ = ("geometry", "inner")
+    __slots__ = ("place", "inner")
     _name = "torch::autograd::CopySlices"
 
-    def __init__(self, base, geometry, inner):
-        self.geometry, self.inner = geometry, inner
+    def __init__(self, base, place, inner):
+        self.place, self.inner = place, inner
         inner_nrs = inner.input_nrs or (0,) * len(inner.inputs)
         self.inputs = (edge(base), *inner.inputs[1:])
         nrs = (base._nr, *inner_nrs[1:])
@@ -259,7 +229,7 @@ class CopySlices(Node):
     def backward_raw(self, m, g):
         if self.inner is None:
             raise freed()
-        whole = self.geometry
+        whole = self.place
         rule = self.inner.backward_traced if m.traced else self.inner.backward_raw
         rest = apply_fix(m, self.inner.fix, rule(m, m.strided_take(g, whole)))
         of_slice = rest[0]
@@ -273,16 +243,9 @@ class CopySlices(Node):
     backward_traced = backward_raw
 
     def release(self):
-        inner, self.inner = (
-            self.inner,
-            None,
-        )  # PyTorch frees the function itself, also one that saved nothing
-        if inner is None:
-            return False
-        if inner.frees_all and inner.saved is not None:
-            inner.saved = None
-            return True
-        return inner.release()
+        # PyTorch frees the function itself, also one that saved nothing
+        inner, self.inner = self.inner, None
+        return inner is not None and inner.release()
 
 
 CopySlices.__module__ = "builtins"

@@ -119,8 +119,3 @@ def standardize_backward(g, rows, mean, inverse, weight, want_input=True):
         product,
         total,
     )
-
-
-def fixed_backward(g, rows, mean, scale, inverse, want_input=True):
-    product = (g * (rows - mean[:, None])).sum(axis=1) * inverse
-    return (g * scale[:, None] if want_input else None), product, g.sum(axis=1)

@@ -103,25 +103,3 @@ def standardize_backward(g, rows, mean, inverse, weight, want_input=True):
 
     _in_blocks(rows, work)
     return dx, product, total
-
-
-def fixed_backward(g, rows, mean, scale, inverse, want_input=True):
-    """As `standardize_backward`, for mean and variance that do not depend on the rows; scale = weight * inverse."""
-    if whole.off_host(g):
-        return whole.fixed_backward(g, rows, mean, scale, inverse, want_input)
-    count, length = rows.shape
-    d = rows.dtype
-    dx = memory.empty(g.shape, g.dtype) if want_input else None
-    total, product = np.empty(count, d), np.empty(count, d)
-    one = ones(length, d)
-
-    def work(q):
-        t = threads.scratch("centred", rows[q].shape, d)
-        np.subtract(rows[q], mean[q, None], out=t)
-        total[q] = np.dot(g[q], one)
-        product[q] = _dot(g[q], t) * inverse[q]
-        if want_input:
-            np.multiply(g[q], scale[q, None], out=dx[q])
-
-    _in_blocks(rows, work)
-    return dx, product, total

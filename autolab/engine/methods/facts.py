@@ -11,7 +11,6 @@ from ..core.device import device
 from ..core.tensor import Tensor, attach, materialise
 from ..devices import device as devices
 from ..exact.arguments import int_argument
-from ..exact.layout import strided
 from .size import Size, size_of
 
 if TYPE_CHECKING:
@@ -66,16 +65,6 @@ class Facts(Base):
     def is_meta(self) -> bool:
         """Whether it has sizes and no numbers (device 'meta'). Source: torch.Tensor.is_meta."""
         return self.device.type == "meta"
-
-    @property
-    def is_sparse(self) -> bool:
-        """False: every tensor here stores all of its numbers. Source: torch.Tensor.is_sparse."""
-        return False
-
-    @property
-    def layout(self):
-        """How it lies in memory: always `torch.strided` here. Source: torch.Tensor.layout."""
-        return strided
 
     @property
     def itemsize(self) -> int:

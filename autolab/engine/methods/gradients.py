@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..autograd.hooks import NodeHooks
 from ..core.differentiate import backward
-from ..core.errors import bad_argument, fail, type_name
+from ..core.errors import fail, type_name
 from ..core.grad_mode import guard
 from ..core.tensor import attach
 
@@ -79,9 +79,7 @@ class Gradients(Base):
         if value is self:
             message = "can't assign Variable as its own grad"
         elif there is not here:
-            what = f"with device type '{there.type}' to a tensor with device type '{here.type}'"
-            if there.type == here.type:
-                what = f"located on device with index '{there.index}' to a tensor located on device with index '{here.index}'"
+            what = f"located on {there} to a tensor located on {here}"
             message = f"attempting to assign a gradient {what}. Please ensure that the gradient and the tensor are on the same device"
         elif value._array.shape != self._array.shape:
             message = (
@@ -100,14 +98,10 @@ class Gradients(Base):
 
     def requires_grad_(self, requires_grad=True):
         """Set `requires_grad` in place and return the tensor."""
-        if requires_grad.__class__ is not bool:
-            raise bad_argument("requires_grad_", "requires_grad", 1, "bool", requires_grad)
         if requires_grad and not self.dtype.is_floating_point:
-            raise fail(
-                RuntimeError,
-                "only Tensors of floating point dtype can require gradients",
-                "A gradient needs values that can change by small amounts; use .float() first.",
-            )
+            message = "only Tensors of floating point dtype can require gradients"
+            note = "A gradient needs values that can change by small amounts; use .float() first."
+            raise fail(RuntimeError, message, note)
         # of a result, True says what is so; the attribute refuses it
         if not (requires_grad and self._node is not None):
             self.requires_grad = requires_grad

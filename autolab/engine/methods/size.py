@@ -20,16 +20,7 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
-        items: list[Any] = list(sizes)
-        for position, item in enumerate(items):
-            try:
-                items[position] = operator.index(item)
-            except TypeError:
-                kind = type(item).__name__
-                raise TypeError(
-                    f"torch.Size() takes an iterable of 'int' (item {position} is '{kind}')"
-                ) from None
-        return tuple.__new__(cls, items)
+        return tuple.__new__(cls, map(operator.index, sizes))
 
     def numel(self) -> int:
         """Return the number of elements of a tensor of this shape: the product of the sizes, 1 for no dimensions."""
@@ -43,10 +34,6 @@ class Size(tuple[int, ...]):
         return size_of(item) if isinstance(index, slice) else item
 
     def __add__(self, other: Any) -> Size:
-        if not isinstance(other, tuple):
-            raise TypeError(
-                f"can only concatenate tuple (not {type(other).__name__}) to torch.Size"
-            )
         return Size(tuple.__add__(self, other))
 
     def __radd__(self, other: Any) -> Any:

@@ -14,7 +14,6 @@ NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {
     "": {},
     "nn.functional": {},
     "linalg": {},
-    "special": {},
     "Tensor": {},
 }
 """Public functions by the namespace they appear in; '' is the top level."""

@@ -1,5 +1,4 @@
-"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, inner, tensordot, kron. More are in
-`further/added_products.py`."""
+"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, tensordot."""
 
 from __future__ import annotations
 
@@ -7,14 +6,15 @@ import math
 
 import numpy as np
 
-from ..exact.arguments import check_tensors
 from ..core.errors import fail
+from ..core.tensor import Tensor
+from ..exact.arguments import check_tensors
+from ..exact.broadcasting import broadcast_error
 from ..exact.refusals import check_dim
 from ..kernels.threads import product
 from .checks import refuse_if
-from .functions import METHODS, composite, internal
-from ..core.tensor import Tensor
 from .expand import expand_op
+from .functions import METHODS, NAMESPACES, composite, internal
 from .shape import squeeze_product, unsafe_view, unsqueeze, view_op
 from .transposition import permute_op, t_op
 
@@ -37,33 +37,14 @@ def _same_product_dtype(a, b):
 _BOOL = np.dtype(bool)
 
 
-def no_masks(name, a, b):
-    """Raises torch's error for products of masks, which its kernels do not have."""
-    if a.dtype is _BOOL and a.size and b.size:
-        message = f"\"{name}\" not implemented for 'Bool'"
-        raise fail(
-            NotImplementedError, message, "Masks have no products: convert them with .float()."
-        )
-
-
-def scaled(array, factor):
-    """`array` times a number, which is cut off to a whole one for whole numbers: what PyTorch's kernels do."""
-    factor = int(factor) if array.dtype.kind in "biu" and isinstance(factor, float) else factor
-    return array if factor == 1 else array * factor
-
-
-def sum_of(self, beta, added, alpha):
-    """beta * self + alpha * added; where beta is 0 nothing of `self` is read, not even nan."""
-    added = scaled(added, alpha)
-    return added + scaled(self, beta) if beta else added
-
-
 def _product(name, kernel):
-    """Return the kernel of a product that refuses masks."""
+    """Return the kernel of a product that refuses masks, as PyTorch's do."""
 
     def forward(xp, self, other):
         if self.dtype is _BOOL:
-            no_masks(name, self, other)
+            message = f"\"{name}\" not implemented for 'Bool'"
+            note = "Masks have no products: convert them with .float()."
+            raise fail(NotImplementedError, message, note)
         return kernel(xp, self, other)
 
     return forward
@@ -84,20 +65,16 @@ def _towards_second(m, g, first, sizes, strides):
     return m.mm(m.t(first), g)
 
 
-def _mm_first(m, g, mat2, self_sym_sizes, self_sym_strides):
-    return _towards_first(m, g, mat2, self_sym_sizes, self_sym_strides)
-
-
-def _mm_second(m, g, self, mat2_sym_sizes, mat2_sym_strides):
-    return _towards_second(m, g, self, mat2_sym_sizes, mat2_sym_strides)
-
-
 mm_op = internal(
     "mm(Tensor self, Tensor mat2)",
     forward=_product("addmm_impl_cpu_", lambda xp, self, mat2: product(self, mat2)),
     vjp={
-        "self": _mm_first,
-        "mat2": _mm_second,
+        "self": lambda m, g, mat2, self_sym_sizes, self_sym_strides: _towards_first(
+            m, g, mat2, self_sym_sizes, self_sym_strides
+        ),
+        "mat2": lambda m, g, self, mat2_sym_sizes, mat2_sym_strides: _towards_second(
+            m, g, self, mat2_sym_sizes, mat2_sym_strides
+        ),
     },
     also_saves=("self_sym_sizes", "self_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
     latex=r"{self} \, {mat2}",
@@ -136,16 +113,15 @@ bmm_op = internal(
 )
 
 
-def _addmm(xp, self, mat1, mat2, beta, alpha):
-    if mat1.dtype is _BOOL:
-        no_masks("addmm_impl_cpu_", mat1, mat2)
-    result = product(mat1, mat2)
-    return result + self if beta == 1 and alpha == 1 else sum_of(self, beta, result, alpha)
+def times(g, factor):
+    return g if factor == 1 else g * factor
 
 
 addmm_op = internal(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)",
-    forward=_addmm,
+    forward=lambda xp, self, mat1, mat2, beta, alpha: (
+        times(product(mat1, mat2), alpha) + times(self, beta)
+    ),
     vjp={
         "self": lambda m, g, beta, self_sym_sizes: times(m.sum_to(g, self_sym_sizes), beta),
         "mat1": lambda m, g, mat2, alpha, mat1_sym_sizes, mat1_sym_strides: times(
@@ -168,10 +144,6 @@ addmm_op = internal(
         (s.randn(2, 4), s.randn(2, 3), s.randn(3, 4)),
     ],
 )
-
-
-def times(g, factor):
-    return g if factor == 1 else g * factor
 
 
 def _product_error(a, b):
@@ -237,10 +209,7 @@ def dot(input, tensor):
     return dot_op.call(input, tensor)
 
 
-@composite(method=True)
-def vdot(input, other):
-    """The inner product; for real tensors the same as `dot`. Source: torch.vdot."""
-    return dot(input, other)
+METHODS["vdot"] = NAMESPACES[""]["vdot"] = dot
 
 
 @composite(method=True)
@@ -266,54 +235,24 @@ def bmm(input, mat2):
     return bmm_op.call(input, mat2)
 
 
-def check_addmm(input, mat1, mat2):
-    """The shape of the product. Raises RuntimeError for shapes and dtypes that do not go together."""
+@composite(method=True)
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """`beta * input + alpha * mat1 @ mat2`; `input` broadcasts. Source: torch.addmm."""
     a, b = mat1._array.shape, mat2._array.shape
     for name, shape in (("mat1", a), ("mat2", b)):
         if len(shape) != 2:
-            raise fail(
-                RuntimeError,
-                f"{name} must be a matrix, got {len(shape)}-D tensor",
-                "addmm multiplies two matrices.",
-            )
+            message = f"{name} must be a matrix, got {len(shape)}-D tensor"
+            raise fail(RuntimeError, message, "addmm multiplies two matrices.")
     if a[1] != b[0]:
         raise _product_error(a, b)
     for names, first in (("self and mat2", input), ("mat1 and mat2", mat1)):
         if first.dtype is not mat2.dtype:
-            raise fail(
-                RuntimeError,
-                f"{names} must have the same dtype, but got {first.dtype.short} and {mat2.dtype.short}",
-                "Convert one of them: matrix products do not mix dtypes.",
-            )
-    return a[0], b[1]
-
-
-@composite(method=True)
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    """`beta * input + alpha * mat1 @ mat2`; `input` broadcasts. Source: torch.addmm."""
-    target = check_addmm(input, mat1, mat2)
+            message = f"{names} must have the same dtype, but got {first.dtype.short} and {mat2.dtype.short}"
+            _same_dtype(first, mat2, message)
+    target = a[0], b[1]
     if input._array.shape != target and input._array.shape != target[1:]:
-        check_expand(input._array.shape, target)
+        expand_op.call(input, target)  # raises PyTorch's error where it does not broadcast
     return addmm_op.call(input, mat1, mat2, beta, alpha)
-
-
-def check_expand(shape, target):
-    offset = len(target) - len(shape)
-    if offset < 0:
-        raise fail(
-            RuntimeError,
-            f"expand(torch.FloatTensor{{{list(shape)}}}, size={list(target)}): the number of sizes provided ({len(target)}) must be "
-            f"greater or equal to the number of dimensions in the tensor ({len(shape)})",
-            "The added tensor must broadcast to the product.",
-        )
-    for i, n in reversed([*enumerate(shape)]):  # PyTorch looks from the last dimension on
-        if n not in (1, target[i + offset]):
-            raise fail(
-                RuntimeError,
-                f"The expanded size of the tensor ({target[i + offset]}) must match the existing size ({n}) at non-singleton dimension "
-                f"{i + offset}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}",
-                "The added tensor must broadcast to the product.",
-            )
 
 
 # -- the general product -----------------------------------------------------------------------------------------------
@@ -355,8 +294,6 @@ def _batched(input, other):
     try:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        from ..exact.broadcasting import broadcast_error
-
         raise broadcast_error([a.shape[:-2], b.shape[:-2]]) from None
     size = math.prod(batch)
     flat = [_flattened(x, batch, size) for x in (a, b)]
@@ -379,9 +316,7 @@ def _operator(self, other):
 
 
 METHODS["__matmul__"] = _operator
-METHODS["__rmatmul__"] = lambda self, other: (
-    matmul(other, self) if isinstance(other, Tensor) else NotImplemented
-)
+METHODS["__rmatmul__"] = lambda self, other: NotImplemented
 
 
 @composite(namespace="nn.functional")
@@ -390,78 +325,41 @@ def linear(input, weight, bias=None):
     check_tensors("linear", input=input, weight=weight)
     if input._array.ndim == 2 and bias is not None:
         return addmm(bias, input, t_op.call(weight))
-    if not input.ndim or not weight.ndim:
-        message = f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
-        raise fail(
-            RuntimeError,
-            message,
-            "The last dimension of the input is what the weights' rows are multiplied with.",
-        )
+    if not input.ndim or weight.ndim != 2:
+        message = f"linear takes an input of at least 1D and a weight of 2D, but they are {input.ndim}D and {weight.ndim}D"
+        note = "The last dimension of the input is what the weights' rows are multiplied with."
+        raise fail(RuntimeError, message, note)
     if bias is None:
         return matmul(input, t_op.call(weight))
-    if weight.ndim == 1:
-        return matmul(input, weight) + bias
     *batch, last = input.shape
     rows = input.reshape(math.prod(batch), last)
     return view_op.call(addmm(bias, rows, t_op.call(weight)), (*batch, weight.shape[0]))
 
 
-@composite(method=True)
-def inner(input, other):
-    """Inner products along the last dimension of both. Source: torch.inner."""
-    if not input.ndim or not other.ndim:
-        return input * other
-    if input.shape[-1] != other.shape[-1]:
-        raise fail(
-            RuntimeError,
-            f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and {list(other.shape)}",
-            "The sum runs over the last dimension of both.",
-        )
-    return tensordot(input, other, dims=[[-1], [-1]])
-
-
 @composite()
 def tensordot(a, b, dims=2):
-    """Sums of products over the named dimensions (a number: the last of `a`, the first of `b`). Source:
+    """Return sums of products over the named dimensions (a number: the last of `a`, the first of `b`). Source:
     torch.tensordot."""
-    if isinstance(dims, Tensor):
-        dims = dims.item() if dims.numel() == 1 else dims.tolist()
-    refuse_if(
-        isinstance(dims, float),
-        f"tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got dims={dims}",
-        "A number says how many dimensions are summed over; two lists name them.",
-    )
     if isinstance(dims, int):
         refuse_if(
-            dims < 0, f"tensordot expects dims >= 0, but got dims={dims}", "It counts dimensions."
+            not 0 <= dims <= min(a.ndim, b.ndim),
+            f"tensordot expects 0 <= dims <= ndim_a and ndim_b, but got dims={dims}",
+            f"The tensors have {a.ndim} and {b.ndim} dimensions.",
         )
-        message = f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
-        note = f"The tensors have {a.ndim} and {b.ndim} dimensions."
-        refuse_if(dims > min(a.ndim, b.ndim), message, note)
         dims = range(a.ndim - dims, a.ndim), range(dims)
     first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
-    message = "both dimension lists should have same length"
-    note = "Each dimension of one is summed together with one of the other."
-    refuse_if(len(first) != len(second), message, note)
     first, second = [check_dim(d, a.ndim) for d in first], [check_dim(d, b.ndim) for d in second]
-    for p, q in zip(first, second):
-        if b.shape[q] == 1:  # a size of 1 stands for any: the sum runs over the other tensor alone
-            a = a.sum(p, keepdim=True, dtype=a.dtype)
-        elif a.shape[p] == 1:
-            b = b.sum(q, keepdim=True, dtype=b.dtype)
-        elif a.shape[p] != b.shape[q]:
-            raise fail(
-                RuntimeError,
-                f"contracted dimensions need to match, but first has size {a.shape[p]} in dim {p} and second has size {b.shape[q]} in "
-                f"dim {q}",
-                "The sum runs over both dimensions together.",
-            )
+    sizes = [a.shape[d] for d in first], [b.shape[d] for d in second]
+    refuse_if(
+        sizes[0] != sizes[1],
+        f"contracted dimensions need to match, but the sizes are {sizes[0]} and {sizes[1]}",
+        "The sum runs over both dimensions together.",
+    )
     free_a = [i for i in range(a.ndim) if i not in first]
     free_b = [i for i in range(b.ndim) if i not in second]
     rows, columns = [a.shape[i] for i in free_a], [b.shape[i] for i in free_b]
-    summed = math.prod(a.shape[d] for d in first)
-    left = permuted(a, free_a + first).reshape(math.prod(rows), summed)
-    right = permuted(b, second + free_b).reshape(summed, math.prod(columns))
+    left = permuted(a, free_a + first).reshape(math.prod(rows), math.prod(sizes[0]))
+    right = permuted(b, second + free_b).reshape(math.prod(sizes[0]), math.prod(columns))
     return mm(left, right).reshape([*rows, *columns])
 
 

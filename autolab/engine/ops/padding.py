@@ -5,38 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from ..exact.arguments import check_tensors
-from ..core.errors import bad_argument
 from ..exact.dtype_errors import not_implemented
+from ..exact.kinds import check_settings
 from ..exact.refusals import unsupported
 from ..kernels.scatter import add_at
 from .checks import refuse_if
 from .functions import composite, internal
-from ..exact.dtypes import as_indices
-from ..exact.kinds import check_settings
 from .with_backward import with_backward
-
-_SUPPORTED = (
-    "Supported combinations for non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
-    "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
-)
 
 
 # -- constants ---------------------------------------------------------------------------------------------------------
 def _sides(pad, ndim):
-    """(before, after) per dimension, first dimension first; `pad` names the last dimension first."""
-    pairs = [(pad[2 * i], pad[2 * i + 1]) for i in range(len(pad) // 2)]
+    """Return (before, after) per dimension, first dimension first; `pad` names the last dimension first."""
+    pairs = [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)]
     return [(0, 0)] * (ndim - len(pairs)) + pairs[::-1]
 
 
 def _constant(xp, x, pad, value):
     sides = _sides(pad, x.ndim)
-    result = xp.full([n + a + b for n, (a, b) in zip(x.shape, sides)], value, x.dtype)
-    inner = tuple(
-        slice(max(a, 0), max(a, 0) + n + min(a, 0) + min(b, 0)) for n, (a, b) in zip(x.shape, sides)
-    )
-    taken = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, sides))
-    result[inner] = x[taken]
-    return result
+    x = x[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, sides))]
+    return xp.pad(x, [(max(a, 0), max(b, 0)) for a, b in sides], constant_values=value)
 
 
 constant_pad = internal(
@@ -49,84 +37,50 @@ constant_pad = internal(
 )
 
 
-def _padded(input, pad, value):
-    for n, (a, b) in zip(input.shape, _sides(pad, input.ndim)):
-        message = "narrow(): length must be non-negative."
-        refuse_if(n + min(a, 0) + min(b, 0) < 0, message, "More is cut off than there is.")
-    return constant_pad.call(input, pad, value)
-
-
 # -- numbers of the input itself ---------------------------------------------------------------------------------------
-def _reflected(xp, n, before, after):
-    """Which of n positions stands at each position of the padded dimension, mirrored at the edges."""
-    i = abs(xp.arange(-before, n + after))
-    return xp.where(i >= n, 2 * (n - 1) - i, i)
-
-
-def _replicated(xp, n, before, after):
-    return xp.arange(-before, n + after).clip(0, n - 1)
-
-
-def _at(axis, index):
-    return (..., index, *(slice(None),) * (-1 - axis))
-
-
-def _positions(xp, shape, padding, source):
-    """(axis, positions) for each padded axis, the last one first."""
+def _positions(xp, shape, padding, mode):
+    """Return (axis, which position stands at each position of the padded axis) for each one, the last one first."""
     return [
-        (-1 - k, source(xp, shape[-1 - k], padding[2 * k], padding[2 * k + 1]))
+        (-1 - k, xp.asarray(np.pad(np.arange(shape[-1 - k]), padding[2 * k : 2 * k + 2], mode)))
         for k in range(len(padding) // 2)
     ]
 
 
-def _taken(source):
+def _pads(kind, mode, dims):
+    name, shape = f"{kind}_pad{dims}d", (1, 2, *(4, 3, 5)[:dims])
+
     def forward(xp, x, padding):
-        for axis, positions in _positions(xp, x.shape, padding, source):
-            x = xp.take(x, as_indices(positions), axis)
+        for axis, positions in _positions(xp, x.shape, padding, mode):
+            x = xp.take(x, positions, axis)
         return x
 
-    return forward
-
-
-def _returned(source):
-    """The adjoint of `_taken`: every number goes back to where it was read."""
-
-    def forward(xp, g, x, padding):
-        for axis, positions in reversed(_positions(xp, x.shape, padding, source)):
-            shape = list(g.shape)
-            shape[axis] = x.shape[axis]
-            back = xp.zeros(shape, g.dtype)
-            add_at(xp, back, _at(axis, positions), g)
+    def backward(xp, g, x, padding):
+        """Every number goes back to where it was read."""
+        for axis, positions in reversed(_positions(xp, x.shape, padding, mode)):
+            back = xp.zeros(
+                (*g.shape[:axis], x.shape[axis], *g.shape[axis + 1 or g.ndim :]), g.dtype
+            )
+            add_at(xp, back, (..., positions, *(slice(None),) * (-1 - axis)), g)
             g = back
         return g
 
-    return forward
-
-
-def _pads(kind, dims, source):
-    name = f"{kind}_pad{dims}d"
-    padding, shape = {
-        1: ((2, 1), (2, 2, 4)),
-        2: ((1, 2, 2, 1), (1, 2, 4, 3)),
-        3: ((1, 1, 2, 1, 0, 1), (1, 2, 2, 3, 3)),
-    }[dims]
     return with_backward(
         f"{name}(Tensor self, int[] padding)",
-        forward=_taken(source),
-        backward=_returned(source),
+        forward=forward,
+        backward=backward,
         again=(name, "padding"),
         node=f"{kind.capitalize()}Pad{dims}DBackward0",
         latex=r"\mathrm{pad}({self})",
         vjp_latex={"self": r"\mathrm{fold}({g})"},
-        samples=lambda s: [(s.randn(*shape), padding)],
+        samples=lambda s: [(s.randn(*shape), (1, 2, 2, 1, 0, 1)[: 2 * dims])],
     )
 
 
 _PADS = {
-    (mode, dims): _pads(kind, dims, source)
-    for mode, kind, source in (
-        ("reflect", "reflection", _reflected),
-        ("replicate", "replication", _replicated),
+    (mode, dims): _pads(kind, numpy, dims)
+    for mode, kind, numpy in (
+        ("reflect", "reflection", "reflect"),
+        ("replicate", "replication", "edge"),
     )
     for dims in (1, 2, 3)
 }
@@ -134,35 +88,25 @@ _PADS = {
 
 def _check_taken(x, pad, mode):
     """Raise PyTorch's error when numbers of the input cannot fill the padding."""
-    words = {2: "2D or 3D", 4: "3D or 4D", 6: "4D or 5D"}[len(pad)]
     refuse_if(
-        0 in x.shape[x.ndim - len(pad) // 2 :],
-        f"Expected {words} (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
-        f"got: {list(x.shape)}",
-        "There is nothing to repeat.",
+        len(pad) > 6 or x.ndim - len(pad) // 2 not in (1, 2),
+        f"Padding size {len(pad)} is not supported for {x.ndim}D input tensor.",
+        "Only the dimensions after samples and channels can be padded so.",
+        NotImplementedError,
     )
-    for k in range(len(pad) // 2):
-        dim, before, after = x.ndim - 1 - k, pad[2 * k], pad[2 * k + 1]
-        n = x.shape[dim]
+    for k, (before, after) in enumerate(_sides(pad, x.ndim)):
+        n, least = x.shape[k], min(before, after)
         refuse_if(
-            mode == "reflect" and max(before, after) >= n,
-            f"Argument #{4 + 2 * k}: Padding size should be less than the corresponding input dimension, but got: padding "
-            f"({before}, {after}) at dimension {dim} of input {list(x.shape)}",
+            least < 0 or not n and max(before, after),
+            f"{mode} padding needs sizes of at least 0 and something to repeat, but got {pad}",
+            "Cut off with slices.",
+        )
+        refuse_if(
+            mode == "reflect" and 0 < max(before, after) >= n,
+            "Padding size should be less than the corresponding input dimension, but got: padding "
+            f"({before}, {after}) at dimension {k} of input {list(x.shape)}",
             "The edge itself is not repeated, so n positions can be mirrored n - 1 deep.",
         )
-        out = n + before + after
-        message = f"input (W: {n}) is too small. Calculated output W: {out}"
-        refuse_if(len(pad) == 2 and out < 1, message, "Cut off less.")
-
-
-def _numbers(pad):
-    if not isinstance(pad, (tuple, list)):
-        raise bad_argument("pad", "pad", 2, "tuple of ints", pad)
-    for position, value in enumerate(pad):
-        found = f"but found element of type {type(value).__name__} at pos {position}"
-        if not isinstance(value, (int, np.integer)):
-            raise bad_argument("pad", "pad", 2, "tuple of ints", pad, found)
-    return tuple(int(value) for value in pad)
 
 
 @composite(namespace="nn.functional")
@@ -173,33 +117,28 @@ def pad(input, pad, mode="constant", value=None):
     mode: 'constant' (`value`, default 0), 'reflect', 'replicate'. Raises RuntimeError when the sizes do not fit,
     NotImplementedError for another mode. Source: torch.nn.functional.pad."""
     check_tensors("pad", input=input)
-    check_settings("pad", ("mode", 3, "str", mode), ("value", 4, "float?", value))
-    pad = _numbers(pad)
-    dims, odd = divmod(len(pad), 2)
-    refuse_if(odd, "Padding length must be divisible by 2", "Each dimension has two ends.")
+    check_settings("pad", ("pad", 2, "int[]", pad), ("value", 4, "float?", value))
+    pad = tuple(map(int, pad))
+    refuse_if(len(pad) % 2, "Padding length must be divisible by 2", "Each dimension has two ends.")
     refuse_if(
-        dims > input.ndim,
+        len(pad) > 2 * input.ndim,
         "Padding length should be less than or equal to two times the input dimension but got padding length "
         f"{len(pad)} and input of dimension {input.ndim}",
         "Two numbers for each dimension that is padded.",
     )
     if mode == "constant":
-        return _padded(input, pad, 0 if value is None else value)
-    message = f'Padding mode "{mode}" doesn\'t take in value argument'
-    refuse_if(value, message, "It repeats the input.")
+        cut = any(
+            n + min(a, 0) + min(b, 0) < 0 for n, (a, b) in zip(input.shape, _sides(pad, input.ndim))
+        )
+        refuse_if(cut, "narrow(): length must be non-negative.", "More is cut off than there is.")
+        return constant_pad.call(input, pad, 0 if value is None else value)
+    if mode not in ("reflect", "replicate"):
+        raise unsupported("pad", f"mode={mode!r}", "Use 'constant', 'reflect' or 'replicate'.")
     refuse_if(
-        dims not in (1, 2, 3) or input.ndim - dims not in (1, 2),
-        f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n{_SUPPORTED}",
-        "Only the dimensions after samples and channels can be padded so.",
-        NotImplementedError,
+        value, f'Padding mode "{mode}" doesn\'t take in value argument', "It repeats the input."
     )
-    if mode == "circular":
-        note = "Use 'reflect' or 'replicate', or join the pieces with torch.cat."
-        raise unsupported("pad", "mode='circular'", note)
-    message, note = f"Unrecognised padding mode {mode}", "constant, reflect or replicate."
-    refuse_if((mode, dims) not in _PADS, message, note, NotImplementedError)
     _check_taken(input, pad, mode)
-    op = _PADS[mode, dims]
+    op = _PADS[mode, len(pad) // 2]
     if input.dtype.is_bool:
         raise not_implemented(op.name, input._array.dtype)
     return op.call(input, pad)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..exact import precise
 from ..exact.error_function import erf
-from ..exact.dtype_errors import no_complex, not_implemented
+from ..exact.dtype_errors import not_implemented
 from .functions import METHODS, NAMESPACES, internal, register
 
 
@@ -145,6 +145,8 @@ def _abs(xp, self):
 
 def _sign(xp, self):
     """Return -1, 0 or 1; 0 for nan, as in torch."""
+    if self.dtype.kind == "c":
+        raise not_implemented("sign_cpu", self.dtype)
     if self.dtype == bool:
         return self.copy("K")
     return ((self > 0).astype(self.dtype) - (self < 0))[()]
@@ -166,19 +168,10 @@ METHODS["absolute_"] = METHODS["abs_"]
 NAMESPACES[""]["absolute"] = NAMESPACES[""]["abs"]
 
 
-def _real_sign(xp, self):
-    no_complex(
-        self,
-        "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn "
-        "instead.",
-    )
-    return _sign(xp, self)
-
-
-for _name, _kernel, _saved in (("sign", _real_sign, ()), ("sgn", _sign, ("result", "self"))):
+for _name, _saved in (("sign", ()), ("sgn", ("result", "self"))):
     register(
         f"{_name}(Tensor self)",
-        forward=_kernel,
+        forward=_sign,
         inplace=True,
         vjp={"self": lambda m, g: m.zeros_like(g)},
         also_saves=_saved,
@@ -257,9 +250,3 @@ internal(
     },
     samples=lambda s: [(s.randn(3), s.randn(3))],
 )
-
-
-# -- names of torch.special --------------------------------------------------------------------------------------------
-for _name in ("erf", "exp2", "log1p"):
-    NAMESPACES["special"][_name] = NAMESPACES[""][_name]
-NAMESPACES["special"]["expit"] = NAMESPACES[""]["sigmoid"]

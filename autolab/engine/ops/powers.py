@@ -7,37 +7,21 @@ import math
 import numpy as np
 
 from ..inplace.changes import apply_inplace
-from ..core.dtype import bool_, int64
 from ..core.errors import fail
-from .arithmetic import _no_bool
+from ..exact.dtype_errors import no_kernel
 from .copies import in_dtype_of
 from .functions import METHODS, binary_operator, composite, internal
 from .overloading import operators, overloaded
 
 
-def _no_bool_power(dtypes, promoted):
-    if promoted is bool_:
-        raise fail(
-            NotImplementedError,
-            "\"pow\" not implemented for 'Bool'",
-            "Powers of masks mean nothing; convert to integers first.",
-        )
-
-
 def _pow_scalar(xp, self, exponent):
     if exponent == 2:
         return self * self
-    kind = self.dtype.kind
-    if kind == "f" and exponent in _EXACT_POWERS:
+    if self.dtype.kind == "f" and exponent in _EXACT_POWERS:
         return _EXACT_POWERS[exponent](xp, self)
-    if kind == "b":
-        return self if exponent else xp.ones_like(self)
-    if kind in "iu" and not isinstance(exponent, float) and exponent < 0:
-        raise fail(
-            RuntimeError,
-            "Integers to negative integer powers are not allowed.",
-            "Make the tensor floating point first: x.float() ** -1.",
-        )
+    if self.dtype.kind in "iu" and not isinstance(exponent, float) and exponent < 0:
+        message = "Integers to negative integer powers are not allowed."
+        raise fail(RuntimeError, message, "Make the tensor floating point first: x.float() ** -1.")
     return xp.power(self, exponent)
 
 
@@ -54,9 +38,7 @@ _EXACT_POWERS = {
 def _pow_rule(m, g, self, exponent):
     if exponent == 0:
         return m.zeros_like(g)
-    if (
-        exponent == 2 and not m.traced
-    ):  # the square is the most frequent power; torch's x ** 1 would cost a copy here
+    if exponent == 2 and not m.traced:  # torch's x ** 1 would cost a copy here
         return g * (self + self)
     return g * m.mul_scalar(m.pow_scalar(self, exponent - 1), exponent)
 
@@ -81,19 +63,15 @@ pow_scalar = internal(
 )
 
 
-def power(xp, self, exponent):
-    if exponent.dtype.kind == "i" and self.dtype.kind in "biu" and xp.any(exponent < 0):
-        # 1 / b ** n without a remainder: 0 but for 1 and -1. NumPy raises an error
-        whole = xp.power(self, abs(exponent))
-        return xp.where(exponent < 0, xp.where(abs(self) == 1, whole, 0), whole).astype(
-            exponent.dtype
-        )
-    return xp.power(self, exponent)
+def _power(xp, self, exponent):
+    if exponent.dtype.kind != "i" or self.dtype.kind not in "biu":
+        return xp.power(self, exponent)
+    # 1 / b ** n without a remainder: 0 but for 1 and -1. NumPy raises an error
+    whole = xp.power(self, abs(exponent))
+    return xp.where((exponent < 0) & (abs(self) != 1), 0, whole).astype(exponent.dtype)
 
 
 def _pow_tensor_rule(m, g, self, exponent):
-    if exponent.dtype == bool:
-        _no_bool([bool_, int64], None)
     self, exponent = in_dtype_of(m, g, self), in_dtype_of(m, g, exponent)
     return m.where(
         exponent == 0, m.zeros_like(g), g * (exponent * m.pow_tensor(self, exponent - 1))
@@ -102,9 +80,9 @@ def _pow_tensor_rule(m, g, self, exponent):
 
 pow_tensor = internal(
     "pow_tensor(Tensor self, Tensor exponent)",
-    forward=power,
+    forward=_power,
     dtype="promote",
-    check=_no_bool_power,
+    check=no_kernel("pow", "Bool"),
     operands=("self", "exponent"),
     node="PowBackward1",
     vjp={
@@ -124,9 +102,9 @@ pow_tensor = internal(
 
 pow_base = internal(
     "pow_base(operand self, Tensor exponent)",
-    forward=lambda xp, self, exponent: power(xp, exponent.dtype.type(self), exponent),
+    forward=lambda xp, self, exponent: _power(xp, exponent.dtype.type(self), exponent),
     dtype="promote",
-    check=_no_bool_power,
+    check=no_kernel("pow", "Bool"),
     operands=("self", "exponent"),
     node="PowBackward2",
     vjp={

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..core.errors import fail
-from ..exact.refusals import check_dim, check_dims, no_dimensions
+from ..exact.refusals import check_dim, check_dims
+from .checks import refuse_if
 from .functions import composite, internal, register
 from .shape import by_sizes, row_major
 
@@ -34,10 +32,6 @@ flip_op = internal(
 by_sizes("flip", flip_op, "Reverse the entries along dimensions; a copy.")
 
 
-def _as_tuple(x):
-    return (x,) if isinstance(x, int) else tuple(x)
-
-
 roll_op = internal(
     "roll(Tensor self, int[] shifts, int[] dims)",
     forward=lambda xp, self, shifts, dims: xp.roll(self, shifts, dims if dims else None),
@@ -51,31 +45,24 @@ roll_op = internal(
 @composite(method=True)
 def roll(input, shifts, dims=()):
     """Shift entries along dimensions; those that leave at one end come in at the other. Source: torch.roll."""
-    shifts, dims = _as_tuple(shifts), _as_tuple(dims)
-    if dims and not input._array.ndim:
-        raise no_dimensions(dims[0])
-    if len(shifts) != (len(dims) or 1):
-        aligned = (
-            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
-            if shifts
-            else "`shifts` required"
-        )
-        raise fail(
-            RuntimeError,
-            aligned,
-            "Give one shift for each dimension; without dims one shift for the flattened tensor.",
-        )
-    dims = [check_dim(d, input._array.ndim) for d in dims] if input._array.size else []
-    return roll_op.call(input, shifts, tuple(dims))
+    shifts, dims = (
+        (shifts,) if isinstance(shifts, int) else tuple(shifts),
+        check_dims(dims, input.ndim),
+    )
+    refuse_if(
+        len(shifts) != (len(dims) or 1),
+        f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",
+        "Give one shift for each dimension; without dims one shift for the flattened tensor.",
+    )
+    return roll_op.call(input, shifts, dims)
 
 
 def _matrices(name, a):
-    if a.ndim < 2:
-        raise fail(
-            RuntimeError,
-            f"{name}: input tensor must have at least 2 dimensions",
-            "A triangle is a part of a matrix.",
-        )
+    refuse_if(
+        a.ndim < 2,
+        f"{name}: input tensor must have at least 2 dimensions",
+        "A triangle is a part of a matrix.",
+    )
     return a
 
 
@@ -99,9 +86,12 @@ _triangle("triu", -1, "Return the upper triangle, with zeros below.")
 
 
 def _writable_diagonal(xp, self, offset, dim1, dim2):
-    if check_dim(dim1, self.ndim) == check_dim(dim2, self.ndim):
-        message = f"diagonal dimensions cannot be identical {dim1}, {dim2}"
-        raise fail(RuntimeError, message, "A diagonal runs through two dimensions.")
+    same = check_dim(dim1, self.ndim) == check_dim(dim2, self.ndim)
+    refuse_if(
+        same,
+        f"diagonal dimensions cannot be identical {dim1}, {dim2}",
+        "A diagonal runs through two dimensions.",
+    )
     d = xp.diagonal(self, offset, dim1, dim2)
     if xp is np:  # NumPy's is read-only
         d.flags.writeable = self.flags.writeable
@@ -114,38 +104,25 @@ def _diagonal_spread(xp, self, shape, *place):
     return out
 
 
-_DIAGONAL: dict[str, Any] = {
-    "vjp": {
-        "self": lambda m, g, self_sym_sizes, offset, dim1, dim2: m.diagonal_spread(
-            g, self_sym_sizes, offset, dim1, dim2
-        )
-    },
-    "latex": r"\mathrm{diag}({self})",
-    "vjp_latex": {"self": r"\mathrm{diag}({g})"},
-    "samples": lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
-}
 diagonal = register(
     "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
     forward=_writable_diagonal,
     view=True,
+    vjp={
+        "self": lambda m, g, self_sym_sizes, offset, dim1, dim2: m.diagonal_spread(
+            g, self_sym_sizes, offset, dim1, dim2
+        )
+    },
+    latex=r"\mathrm{diag}({self})",
+    vjp_latex={"self": r"\mathrm{diag}({g})"},
+    samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
     doc="Return the entries on a diagonal; a view. Source: torch.diagonal",
-    **_DIAGONAL,
 )
-
-diagonal_copy = internal(
-    "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)",
-    forward=lambda xp, self, *place: _writable_diagonal(xp, self, *place).copy(),
-    node="DiagonalBackward0_copy",
-    **_DIAGONAL,
-)
-
 diagonal_spread = internal(
     "diagonal_spread(Tensor self, int[] shape, int offset, int dim1, int dim2)",
     forward=_diagonal_spread,
     node="DiagonalBackwardBackward0",
     vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)},
-    latex=r"\mathrm{diag}({self})",
-    vjp_latex={"self": r"\mathrm{diag}({g})"},
     samples=lambda s: [(s.randn(2), (2, 3), 1, 0, 1)],
 )
 
@@ -172,30 +149,25 @@ diag_embed = register(
 @composite(method=True)
 def diag(input, diagonal=0):
     """Return the diagonal of a matrix, or the matrix with the given diagonal. Source: torch.diag."""
-    if input.ndim == 1:
-        return diag_embed.call(input, diagonal, -2, -1)
-    if input.ndim == 2:
-        return diagonal_copy.call(input, diagonal, 0, 1)
-    raise fail(
-        RuntimeError,
+    refuse_if(
+        input.ndim not in (1, 2),
         f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D",
         "Use diagonal or diag_embed for more dimensions.",
     )
+    if input.ndim == 1:
+        return diag_embed.call(input, diagonal, -2, -1)
+    return input.diagonal(diagonal).clone()
 
 
 def _unfold(xp, self, dimension, size, step):
     d = check_dim(dimension, self.ndim)
-    number, self = not self.ndim, self if self.ndim else self.reshape(1)
-    n, note = self.shape[d], "A window is not longer than the data, and the next one begins later."
-    for wrong, message in (
-        (size > n, f"maximum size for tensor at dimension {d} is {n} but size is {size}"),
-        (size < 0, f"size is {size} but must be >= 0"),
-        (step <= 0, f"step is {step} but must be > 0"),
-    ):
-        if wrong:
-            raise fail(RuntimeError, message, note)
-    if number:  # one window over the one number
-        return self[:size]
+    n = self.shape[d] if self.ndim else 0
+    refuse_if(
+        not 0 <= size <= n,
+        f"maximum size for tensor at dimension {d} is {n} but size is {size}",
+        "A window is not longer than the data.",
+    )
+    refuse_if(step <= 0, f"step is {step} but must be > 0", "The next window begins later.")
     shape, strides = list(self.shape), list(self.strides)
     shape[d] = (n - size) // step + 1
     strides[d] *= step
@@ -203,15 +175,10 @@ def _unfold(xp, self, dimension, size, step):
 
 
 def _unfold_spread(xp, self, shape, dimension, size, step):
-    out = xp.zeros(shape, self.dtype)
-    if not shape:
-        return self.reshape(()) if size else out
-    d = dimension % out.ndim
-    windows = xp.moveaxis(self, -1, 0)
+    out, d = xp.zeros(shape, self.dtype), dimension % len(shape)
+    along, windows = xp.moveaxis(out, d, 0), xp.moveaxis(self, (-1, d), (0, 1))
     for i in range(size):
-        out[(slice(None),) * d + (slice(i, i + step * (self.shape[d] - 1) + 1, step),)] += windows[
-            i
-        ]
+        along[i : i + step * (windows.shape[1] - 1) + 1 : step] += windows[i]
     return out
 
 
@@ -227,7 +194,7 @@ unfold = register(
     },
     latex=r"\mathrm{windows}({self})",
     vjp_latex={"self": r"\sum \mathrm{windows}({g})"},
-    samples=lambda s: [(s.randn(5), 0, 2, 1), (s.randn(2, 6), 1, 3, 2), (s.randn(), 0, 1, 1)],
+    samples=lambda s: [(s.randn(5), 0, 2, 1), (s.randn(2, 6), 1, 3, 2)],
     doc="Return sliding windows along a dimension; a view. Source: torch.Tensor.unfold",
 )
 unfold_spread = internal(
@@ -235,7 +202,5 @@ unfold_spread = internal(
     forward=_unfold_spread,
     node="UnfoldBackwardBackward0",
     vjp={"self": lambda m, g, dimension, size, step: m.unfold(g, dimension, size, step)},
-    latex=r"\sum \mathrm{windows}({self})",
-    vjp_latex={"self": r"\mathrm{windows}({g})"},
     samples=lambda s: [(s.randn(4, 2), (5,), 0, 2, 1), (s.randn(2, 2, 3), (2, 6), 1, 3, 2)],
 )

@@ -6,21 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from ..inplace.changes import apply_inplace
 from ..core.errors import fail
-from ..exact.dtype_errors import no_complex, no_kernel, not_implemented
+from ..exact.dtype_errors import no_kernel, not_implemented
 from .copies import in_dtype_of
 from .functions import METHODS, composite, internal, register
-from ..core.op import variant
 from .overloading import operators, overloaded
 
 
 # -- rounding ----------------------------------------------------------------------------------------------------------
 def _rounding(name, tex, doc):
     def forward(xp, self):
-        if self.dtype == bool or self.dtype.kind == "c" and name == "round":
+        if self.dtype.kind in "bc":
             raise not_implemented(f"{name}_vml_cpu", self.dtype)
-        no_complex(self, f"{name} is not supported for complex inputs")
         if self.dtype.kind in "iu":
             return xp.positive(self)
         return getattr(xp, "rint" if name == "round" else name)(self)
@@ -62,49 +59,35 @@ round_decimals = internal(
 )
 
 
-def _round(self, decimals):
-    return (round_op, (self,)) if decimals is None else (round_decimals, (self, decimals))
-
-
 @composite(method=True)
 def round(input, *, decimals=None):
     """Return the nearest whole number (halves go to the even one), or round to `decimals` places. The gradient is 0.
     Source: torch.round."""
-    op, args = _round(input, decimals)
-    return op.call(*args)
-
-
-@composite(method=True)
-def round_(input, *, decimals=None):
-    """Round in place. Source: torch.Tensor.round_."""
-    return apply_inplace(*_round(input, decimals))
+    return round_op.call(input) if decimals is None else round_decimals.call(input, decimals)
 
 
 # -- division with remainder -------------------------------------------------------------------------------------------
+def _whole(*operands):
+    return not {getattr(a, "dtype", np.dtype(type(a))).kind for a in operands} & {"f", "c"}
+
+
 def _no_zero(xp, self, other):
     # a GPU gives some number, in PyTorch too
-    whole = not _kinds(self, other) & {"f", "c"}
-    if whole and xp is np and np.size(self) and np.any(other == 0):
-        raise fail(
-            RuntimeError,
-            "ZeroDivisionError",
-            "Whole numbers have no infinity to stand for x / 0; floats give inf or nan.",
-        )
+    if xp is np and _whole(self, other) and np.size(self) and np.any(other == 0):
+        note = "Whole numbers have no infinity to stand for x / 0; floats give inf or nan."
+        raise fail(RuntimeError, "ZeroDivisionError", note)
 
 
 def _remainder(xp, self, other):
     """Return the remainder with the sign of the divisor; where it is zero, with the sign of the dividend, as in
     torch."""
-    _no_zero(xp, self, other)
-    rest = xp.fmod(self, other)
-    if rest.dtype.kind in "bu":
+    rest = _fmod(xp, self, other)
+    if rest.dtype.kind == "u":
         return rest
     return xp.where((rest != 0) & ((other < 0) != (rest < 0)), rest + other, rest)[()]
 
 
 def _fmod(xp, self, other):
-    if self.dtype == bool:
-        raise not_implemented("fmod_cpu", self.dtype)
     _no_zero(xp, self, other)
     return xp.fmod(self, other)
 
@@ -114,41 +97,12 @@ def _floor_divide(xp, self, other):
     return xp.floor_divide(self, other)
 
 
-def not_differentiable(schema, torch_name, *, differentiable, node="", **fields):
-    """Register an op that torch records but cannot differentiate: the error comes when backward reaches it. torch words
-    it differently for the ops that have a `node` of their own."""
-
-    def refusing(name):
-        def rule(m, g):
-            note = "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted."
-            if node:
-                message = f"the derivative for '{name}' is not implemented."
-                raise fail(NotImplementedError, message, note)
-            raise fail(RuntimeError, f"derivative for aten::{name} is not implemented", note)
-
-        return dict.fromkeys(differentiable, rule)
-
-    op = internal(schema, node=node or "NotImplemented", vjp=refusing(torch_name), **fields)
-    if not node:
-        op.changing = variant(op, vjp=refusing(f"{torch_name}_"))
-        for record in (op, op.changing):
-            made = record.node_class
-            made._name = "torch::autograd::NotImplemented"
-            made.runs_without_grad, made.direct = True, False
-    return op
-
-
-def _kinds(*operands):
-    return {getattr(a, "dtype", np.dtype(type(a))).kind for a in operands}
-
-
 def _div_mode(xp, self, other, rounding_mode):
-    _no_zero(xp, self, other)
     if rounding_mode == "floor":
-        return xp.floor_divide(self, other)
+        return _floor_divide(xp, self, other)
+    _no_zero(xp, self, other)
     quotient = xp.trunc(xp.true_divide(self, other))
-    inexact = _kinds(self, other) & {"f", "c"}
-    return quotient if inexact else quotient.astype(np.result_type(self, other))
+    return quotient.astype(np.result_type(self, other)) if _whole(self, other) else quotient
 
 
 _TRUNCATED, _FLOORED = (
@@ -156,7 +110,6 @@ _TRUNCATED, _FLOORED = (
     r"\left\lfloor \frac{{self}}{{other}} \right\rfloor",
 )
 _FIELDS: dict[str, Any] = {"dtype": "promote", "operands": ("self", "other")}
-_REMAINDER = no_kernel("remainder_cpu", "Bool", "Complex")
 
 div_mode = internal(
     "div_mode(Tensor self, Tensor other, str? rounding_mode)",
@@ -176,17 +129,17 @@ div_mode = internal(
 )
 
 
-def _remainders(name, forward, mode, whole, check):
+def _remainders(name, forward, mode, whole):
     """Return the forms of a remainder, by a tensor and by a number. mode, whole: how division leaves it, for `div_mode`
     and in a formula."""
     shown = {
         "forward": forward,
-        "check": check,
+        "check": no_kernel(f"{name}_cpu", "Bool", "Complex"),
         "latex": rf"{{self}} - {{other}} \cdot {whole}",
         **_FIELDS,
     }
     by_tensor = internal(
-        f"{name}_tensor(Tensor self, Tensor other)",
+        f"{name}_tensor(operand self, Tensor other)",
         node=f"{name.capitalize()}Backward1",
         vjp={
             "self": lambda m, g: g,
@@ -212,49 +165,30 @@ def _remainders(name, forward, mode, whole, check):
     return by_tensor, by_number
 
 
-fmod_tensor, fmod_scalar = _remainders(
-    "fmod", _fmod, "trunc", _TRUNCATED, no_kernel("fmod_cpu", "Complex")
-)
-remainder_tensor, remainder_scalar = _remainders(
-    "remainder", _remainder, "floor", _FLOORED, _REMAINDER
-)
-remainder_of_number = not_differentiable(
-    "remainder_of_number(operand self, Tensor other)",
-    "remainder",
-    forward=_remainder,
-    differentiable=("other",),
-    check=_REMAINDER,
+fmod_tensor, fmod_scalar = _remainders("fmod", _fmod, "trunc", _TRUNCATED)
+remainder_tensor, remainder_scalar = _remainders("remainder", _remainder, "floor", _FLOORED)
+
+
+def _no_derivative(m, g):
+    note = "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted."
+    raise fail(RuntimeError, "derivative for aten::floor_divide is not implemented", note)
+
+
+floor_divide_op = internal(
+    "floor_divide(operand self, operand other)",
+    forward=_floor_divide,
+    vjp={"self": _no_derivative, "other": _no_derivative},
+    node="NotImplemented",
+    check=no_kernel("div_floor_cpu", "Bool", "Complex"),
+    latex=_FLOORED,
+    samples=lambda s: [
+        (s.randn(3), 2),
+        (s.randn(2, 3), s.away_from_zero(3)),
+        (s.integers(9, 4), s.integers(3, 4) + 1),
+    ],
     **_FIELDS,
-    latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
-    samples=lambda s: [(2.5, s.positive(3))],
 )
-floor_divide_scalar, floor_divide_tensor = (
-    not_differentiable(
-        schema,
-        "floor_divide",
-        differentiable=differentiable,
-        samples=samples,
-        forward=_floor_divide,
-        check=no_kernel("div_floor_cpu", "Bool", "Complex"),
-        latex=_FLOORED,
-        **_FIELDS,
-    )
-    for schema, differentiable, samples in (
-        (
-            "floor_divide_scalar(Tensor self, operand other)",
-            ("self",),
-            lambda s: [(s.randn(3), 2)],
-        ),
-        (
-            "floor_divide_tensor(Tensor self, Tensor other)",
-            ("self", "other"),
-            lambda s: [
-                (s.randn(2, 3), s.away_from_zero(3)),
-                (s.integers(9, 4), s.integers(3, 4) + 1),
-            ],
-        ),
-    )
-)
+floor_divide_op.node_class._name = "torch::autograd::NotImplemented"
 
 _DIVIDED = "Raises RuntimeError for whole numbers divided by 0."
 overloaded(
@@ -267,14 +201,14 @@ overloaded(
     "remainder",
     remainder_tensor,
     remainder_scalar,
-    remainder_of_number,
+    remainder_tensor,
     doc=f"The remainder of input / other, with the sign of other: Python's `%`. {_DIVIDED}",
 )
 overloaded(
     "floor_divide",
-    floor_divide_tensor,
-    floor_divide_scalar,
-    floor_divide_tensor,
+    floor_divide_op,
+    floor_divide_op,
+    floor_divide_op,
     doc=f"input / other, rounded down: Python's `//`. It has no derivative. {_DIVIDED}",
 )
 
@@ -288,6 +222,6 @@ operators(
     floordiv=_by("floor_divide"),
     imod=_by("remainder_"),
     ifloordiv=_by("floor_divide_"),
-    rmod=lambda self, other: remainder_of_number.call(other, self),
-    rfloordiv=lambda self, other: floor_divide_tensor.call(other, self),
+    rmod=lambda self, other: remainder_tensor.call(other, self),
+    rfloordiv=lambda self, other: floor_divide_op.call(other, self),
 )

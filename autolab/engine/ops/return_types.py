@@ -14,15 +14,6 @@ class NamedResult(tuple):
     __slots__ = ()
     _fields = ()
 
-    def __new__(cls, items):
-        items, n, name = tuple(items), len(cls._fields), cls.__name__
-        if len(items) != n:
-            message = (
-                f"torch.return_types.{name}() takes a {n}-sequence ({len(items)}-sequence given)"
-            )
-            raise fail(TypeError, message, f"Give one item for each of {', '.join(cls._fields)}.")
-        return tuple.__new__(cls, items)
-
     def __repr__(self):
         pairs = zip(self._fields, self, strict=True)
         body = ",\n".join(f"{name}={value!r}" for name, value in pairs)

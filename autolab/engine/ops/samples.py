@@ -42,10 +42,6 @@ class Samples:
         """Numbers between 0.05 and 0.95."""
         return self.uniform(0.05, 0.95, *shape)
 
-    def sigmoid_of(self, x):
-        """`x` squeezed into (0, 1)."""
-        return 1 / (1 + np.exp(-x))
-
     def signs(self, *shape):
         """-1 and 1, as floats."""
         return np.where(self._rng.random(shape) < 0.5, -1.0, 1.0)

@@ -9,9 +9,9 @@ import numpy as np
 from ..devices import device as devices
 from ..exact import draws, random
 from ..exact.arguments import check_fits, mismatch, Options, shape_of
-from ..exact.broadcasting import broadcast_error
 from ..core.dtype import FROM_NUMPY, int64
-from ..core.errors import fail
+from ..exact.refusals import check_int64
+from .checks import refuse_if
 from .functions import NAMESPACES, composite, internal
 from ..core.tensor import Tensor, wrap
 from .filling import like
@@ -50,17 +50,11 @@ def randint(*, low=0, high, size, generator=None, **options):
 
     Raises RuntimeError when there is no such integer. Source: torch.randint.
     """
-    if not all(-(1 << 63) <= number < 1 << 63 for number in (low, high)):
-        raise fail(ValueError, "Overflow when unpacking long long", "Bounds have at most 64 bits.")
-    made, shape = Options("randint", options), shape_of("randint", size)
+    check_int64(low), check_int64(high)
+    made, target = Options("randint", options), draws.shaped(shape_of("randint", size))
     dtype = made.dtype or int64
-    if made.requires_grad:
-        made._check_differentiable(dtype)
-    return made.tensor(
-        draws.integers(draws.shaped(shape), dtype, low, high, draws.source(generator)).astype(
-            dtype.np
-        )
-    )
+    numbers = draws.integers(target, dtype, low, high, draws.source(generator))
+    return made.tensor(numbers.astype(dtype.np))
 
 
 @composite()
@@ -78,75 +72,56 @@ def _zero(m, g):
     return m.zeros_like(g)
 
 
+def placed(values, like):
+    """Return a tensor of `values` (a NumPy array) where the tensor `like` is."""
+    return wrap(values).to(like.device)
+
+
 def _drawn(xp, draw, *parameters):
-    """`draw(*parameters)`, on the CPU as all random numbers are; parameters and result are copied from and to a
+    """Return `draw(*parameters)`, on the CPU as all random numbers are; parameters and result are copied from and to a
     device."""
     values = draw(*(devices.to_host(p) if hasattr(p, "dtype") else p for p in parameters))
     return values if xp is np else xp.asarray(values)
 
 
 def _normal_values(mean, std, generator):
-    wide = [a for a in (mean, std) if hasattr(a, "dtype")]
-    try:
-        shape = np.broadcast_shapes(*(a.shape for a in wide))
-    except ValueError:
-        raise broadcast_error([a.shape for a in wide]) from None
-    if hasattr(std, "dtype") and not (std >= 0).all():
-        raise fail(
-            RuntimeError,
-            "normal expects all elements of std >= 0.0",
-            "A standard deviation is not negative.",
-        )
-    dtype = FROM_NUMPY[wide[0].dtype]
-    fixed = 1.0 if hasattr(std, "dtype") else std
-    values = draws.normal(draws.shaped(shape), dtype, 0.0, fixed, generator)
-    if hasattr(std, "dtype"):
-        values = values * std.astype(dtype.np)
-    return (values + mean).astype(dtype.np)
-
-
-def _normal_kernel(xp, mean, std, generator):
-    return _drawn(xp, _normal_values, mean, std, generator)
-
-
-def _kind(tensor):
-    return "Tensor" if tensor else "float"
-
-
-_NORMAL_NODES = {
-    ("mean",): "NormalBackward1",
-    ("std",): "NormalBackward2",
-    ("mean", "std"): "NormalBackward3",
-}
-_normal_ops = {
-    tensors: internal(
-        f"normal_of_{'_'.join(tensors)}({', '.join(f'{_kind(n in tensors)} {n}' for n in ('mean', 'std'))}, Generator? generator)",
-        forward=_normal_kernel,
-        vjp=dict.fromkeys(tensors, _zero),
-        node=node,
-        operands=tensors,
-        latex=r"\sim \mathcal{N}({mean}, {std}^2)",
-        vjp_latex=dict.fromkeys(tensors, "0"),
+    shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
+    negative = bool(np.any(np.less(std, 0)))
+    refuse_if(
+        negative,
+        "normal expects all elements of std >= 0.0",
+        "A standard deviation is not negative.",
     )
-    for tensors, node in _NORMAL_NODES.items()
-}
-"""The ops behind `normal`, by which of its arguments are tensors."""
+    dtype = FROM_NUMPY[(mean if hasattr(mean, "dtype") else std).dtype]
+    each = hasattr(std, "dtype")
+    values = draws.normal(draws.shaped(shape), dtype, 0.0, 1.0 if each else std, generator)
+    return ((values * std.astype(dtype.np) if each else values) + mean).astype(dtype.np)
+
+
+_normal_op = internal(
+    "normal_of_mean_std(operand mean, operand std, Generator? generator)",
+    forward=lambda xp, mean, std, generator: _drawn(xp, _normal_values, mean, std, generator),
+    vjp={"mean": _zero, "std": _zero},
+    node="NormalBackward3",
+    operands=("mean", "std"),
+    latex=r"\sim \mathcal{N}({mean}, {std}^2)",
+    vjp_latex={"mean": "0", "std": "0"},
+)
 
 
 @composite()
 def normal(mean, std=1.0, size=None, *, generator=None, **options):
-    """Normal numbers with the given means and standard deviations: two tensors (broadcast), or numbers and a size.
+    """Return normal numbers with the given means and standard deviations: two tensors (broadcast), or numbers and a
+    size.
 
     Raises RuntimeError for a negative standard deviation. Source: torch.normal.
     """
     g = draws.source(generator)
-    tensors = tuple(
-        name for name, value in (("mean", mean), ("std", std)) if isinstance(value, Tensor)
-    )
-    if bool(tensors) is not (size is None) or tensors and options:
+    tensors = isinstance(mean, Tensor) or isinstance(std, Tensor)
+    if tensors is not (size is None) or tensors and options:
         raise mismatch()
     if tensors:
-        return _normal_ops[tensors].call(mean, std, g)
+        return _normal_op.call(mean, std, g)
     made, shape = Options("normal", options), shape_of("normal", size)
     return made.tensor(draws.normal(draws.shaped(shape), made.dtype_or_default(), mean, std, g))
 
@@ -159,15 +134,18 @@ def _row_by_row(p, generator):
 
 
 _bernoulli_op = internal(
-    "bernoulli(Tensor self, Generator? generator)", vjp={"self": _zero}, node="BernoulliBackward0",
-    latex=r"\sim \mathrm{Bernoulli}({self})", vjp_latex={"self": "0"},
-    forward=lambda xp, self, generator: _drawn(xp, lambda p: _row_by_row(p, generator), self),
-)  # fmt: skip
+    "bernoulli(Tensor self, Generator? generator)",
+    vjp={"self": _zero},
+    node="BernoulliBackward0",
+    latex=r"\sim \mathrm{Bernoulli}({self})",
+    vjp_latex={"self": "0"},
+    forward=lambda xp, self, generator: _drawn(xp, _row_by_row, self, generator),
+)
 
 
 @composite(method=True)
 def bernoulli(input, p=None, *, generator=None):
-    """0 or 1 for every element of `input`, with the element as the probability of 1 (or `p` for all of them).
+    """Return 0 or 1 for every element of `input`, with the element as the probability of 1 (or `p` for all of them).
 
     The gradient is zero. Raises RuntimeError for what is no probability. Source: torch.bernoulli.
     """
@@ -176,52 +154,42 @@ def bernoulli(input, p=None, *, generator=None):
         return _bernoulli_op.call(input, g)
     draws.check_probability(p)
     values = random.bernoulli(g, input._array.size, p).reshape(input._array.shape)
-    return _placed(values.astype(input.dtype.np), input)
-
-
-def _placed(values, like):
-    """A tensor of `values` (a NumPy array) where the tensor `like` is."""
-    device = like._storage.device
-    return wrap(values if device is devices.CPU else device.backend.from_host(values))
+    return placed(values.astype(input.dtype.np), input)
 
 
 @composite(method=True)
 def multinomial(input, num_samples, replacement=False, *, generator=None):
-    """`num_samples` category numbers for each row of weights `input` (1-d or 2-d, need not sum to 1), as int64.
+    """Return `num_samples` category numbers for each row of weights `input` (1-d or 2-d, need not sum to 1), as int64.
 
     Raises RuntimeError for weights that are negative, not finite or all zero, and for more samples than categories when
     drawing without replacement. Source: torch.multinomial.
     """
-    weights = np.asarray(devices.to_host(input._array))
-    _check_weights(weights, input.dtype, num_samples, replacement)
-    picks = draws.multinomial(
-        np.atleast_2d(weights), num_samples, replacement, draws.source(generator)
+    weights, n = np.asarray(devices.to_host(input._array)), num_samples
+    refuse_if(
+        not input.dtype.is_floating_point,
+        f"multinomial only supports floating-point dtypes for input, got: {input.dtype.short}",
+        "Weights are floats: call .float().",
     )
-    return _placed(picks if weights.ndim == 2 else picks[0], input)
-
-
-def _check_weights(weights, dtype, n, replacement):
-    problem, note = None, "Weights are not negative, finite, and not all zero."
-    total = weights.sum(axis=-1, dtype=np.float64) if weights.ndim else None
-    raced = n == 1 or not replacement
-    if weights.ndim not in (1, 2):
-        problem, note = "prob_dist must be 1 or 2 dim", "One row of weights, or one row per draw."
-    elif not dtype.is_floating_point:
-        problem = f"multinomial only supports floating-point dtypes for input, got: {dtype.short}"
-    elif n <= 0:
-        problem, note = "cannot sample n_sample <= 0 samples", "At least one sample."
-    elif not replacement and n > weights.shape[-1]:
-        problem = "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
-        note = "Without replacement each category is drawn at most once; pass replacement=True."
-    elif raced and not (np.isfinite(weights) & (weights >= 0)).all():
-        problem = "probability tensor contains either `inf`, `nan` or element < 0"
-    elif not (weights >= 0).all():
-        problem = "invalid multinomial distribution (encountering probability entry < 0)"
-    elif not np.isfinite(weights).all():
-        problem = (
-            "invalid multinomial distribution (encountering probability entry = infinity or NaN)"
-        )
-    elif not (total > 0).all():
-        problem = "invalid multinomial distribution (sum of probabilities <= 0)"
-    if problem:
-        raise fail(RuntimeError, problem, note)
+    note = "One row of weights, or one row per draw."
+    refuse_if(weights.ndim not in (1, 2), "prob_dist must be 1 or 2 dim", note)
+    refuse_if(n <= 0, "cannot sample n_sample <= 0 samples", "At least one sample.")
+    note = "Without replacement each category is drawn at most once; pass replacement=True."
+    refuse_if(
+        not replacement and n > weights.shape[-1],
+        "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+        note,
+    )
+    note = "Weights are not negative, finite, and not all zero."
+    refuse_if(
+        not (np.isfinite(weights) & (weights >= 0)).all(),
+        "probability tensor contains either `inf`, `nan` or element < 0",
+        note,
+    )
+    refuse_if(
+        not weights.sum(-1).all(),
+        "invalid multinomial distribution (sum of probabilities <= 0)",
+        note,
+    )
+    rows = np.atleast_2d(weights)
+    picks = draws.multinomial(rows, n, replacement, draws.source(generator))
+    return placed(picks if weights.ndim == 2 else picks[0], input)

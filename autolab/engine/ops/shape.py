@@ -9,7 +9,8 @@ import numpy as np
 
 from ..core.errors import fail
 from ..exact.arguments import int_argument
-from ..exact.refusals import check_dim, check_dims, no_dimensions
+from ..exact.refusals import check_dim, check_dims
+from .checks import refuse_if
 from .functions import NAMESPACES, composite, internal, register
 from ..core.tensor import materialise
 
@@ -19,12 +20,8 @@ def sizes_from(args, function, named=()):
 
     Raises PyTorch's TypeError for what is no list of ints."""
     given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
-    for a in given:
-        if a.__class__ is not int:
-            break
-    else:
-        if args and not named:
-            return tuple(given)
+    if args and not named and set(map(type, given)) <= {int}:
+        return tuple(given)
     from ..exact.signatures import sizes
 
     return sizes(function, args, dict(named))
@@ -67,7 +64,7 @@ def inferred(shape, numel):
     raise fail(RuntimeError, message, note)
 
 
-def _is_copied(reshaped, array, xp=np):
+def _is_copied(reshaped, array, xp):
     # `copy=False` would raise, from NumPy 2.1 on; Colab has 2.0.
     return reshaped.size and not xp.may_share_memory(reshaped, array)
 
@@ -125,19 +122,11 @@ def reshape_method(self, *shape, **named):
     shape = inferred(sizes_from(shape, "reshape", named), self._array.size)
     if isinstance(self._array, np.generic) or self._array.flags.c_contiguous:
         return view_op.call(self, shape)
-    if (
-        self._array.__class__ is np.ndarray
-    ):  # asked before: an error that nobody sees takes as long as a small kernel
-        d = materialise(self)
-        return (
-            unsafe_view.call(self.clone_contiguous(), shape)
-            if _is_copied(d.reshape(shape), d)
-            else view_op.call(self, shape)
-        )
-    try:
-        return view_op.call(self, shape)
-    except RuntimeError:
+    # asked before: an error that nobody sees takes as long as a small kernel
+    d = materialise(self)
+    if _is_copied(d.reshape(shape), d, self.device.xp):
         return unsafe_view.call(self.clone_contiguous(), shape)
+    return view_op.call(self, shape)
 
 
 @composite()
@@ -263,37 +252,31 @@ def ravel(input):
 @composite(method=True)
 def unflatten(input, dim, sizes):
     """Return one dimension as several. Source: torch.unflatten."""
-    if not input._array.ndim:
-        raise no_dimensions(dim)
-    d, n, sizes = check_dim(dim, input.ndim), input.shape[dim], tuple(sizes)
-    if not sizes:
-        message = "unflatten: sizes must be non-empty"
-        raise fail(RuntimeError, message, "Name the sizes of the new dimensions.")
-    known = math.prod(s for s in sizes if s != -1)
-    if n != known if -1 not in sizes else not known or n % known:
-        raise fail(
-            RuntimeError,
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor",
-            "The product of the new sizes is the old size.",
-        )
+    d, sizes = check_dim(dim, input.ndim), tuple(sizes)
+    n, known = input.shape[d], math.prod(s for s in sizes if s != -1)
+    if not sizes or (n != known if -1 not in sizes else not known or n % known):
+        message = f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
+        raise fail(RuntimeError, message, "The product of the new sizes is the old size.")
     return view_op.call(input, (*input.shape[:d], *sizes, *input.shape[d + 1 :]))
 
 
 @composite(method=True)
 def narrow(input, dim, start, length):
     """Return `length` entries from `start` along a dimension; a view. Source: torch.narrow."""
-    if not input._array.ndim:
-        message = "narrow() cannot be applied to a 0-dim tensor."
-        raise fail(RuntimeError, message, "A 0-d tensor is a single number.")
-    d, n = check_dim(dim, input.ndim), input.shape[dim]
-    start = int_argument("narrow", "start", 3, start)
-    if not -n <= start <= n:
-        message = f"start out of range (expected to be in range of [{-n}, {n}], but got {start})"
-        raise fail(IndexError, message, "Count entries from 0.")
+    d, start = check_dim(dim, input.ndim), int_argument("narrow", "start", 3, start)
+    n = input.shape[d]
+    refuse_if(
+        not -n <= start <= n,
+        f"start out of range (expected to be in range of [{-n}, {n}], but got {start})",
+        "Count entries from 0.",
+        IndexError,
+    )
     start = start + n if start < 0 else start
-    if length < 0 or start + length > n:
-        message = f"start ({start}) + length ({length}) exceeds dimension size ({n})."
-        raise fail(RuntimeError, message, "The piece must lie inside the dimension.")
+    refuse_if(
+        not 0 <= length <= n - start,
+        f"start ({start}) + length ({length}) exceeds dimension size ({n}).",
+        "The piece must lie inside the dimension.",
+    )
     return NAMESPACES["Tensor"]["slice"](input, d, start, start + length, 1)
 
 

@@ -1,118 +1,49 @@
-"""Activations along a dimension: softmax and its logarithm, and the gated linear unit.
+"""Activations along a dimension: softmax and its logarithm.
 
 Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from ..core.errors import fail
 from ..exact.dtype_errors import not_implemented
 from ..exact.refusals import check_dim
 from ..kernels.reduce import reduce
-from .activation import floating, logistic
 from .functions import composite, internal
 from .shape import row_major
-from .with_backward import rule, with_backward
-
-_LANES = 32
-"""How many numbers of float16 PyTorch takes side by side where it does not go along the last dimension (AVX-512, one
-thread)."""
-
-
-# -- the gated linear unit -------------------------------------------------------------------------------------------
-def _halves(x, dim):
-    """Return the two halves of an array or Tensor along `dim`."""
-    dim = check_dim(dim, x.ndim)
-    size = x.shape[dim]
-    if size % 2:
-        message = f"Halving dimension must be even, but dimension {dim} is size {size}"
-        raise fail(RuntimeError, message, "One half gates the other.")
-    before = (slice(None),) * dim
-    return x[(*before, slice(0, size // 2))], x[(*before, slice(size // 2, size))]
-
-
-def _glu(xp, x, dim):
-    a, b = _halves(x, dim)
-    return a * logistic(xp, b)
-
-
-def _glu_backward(xp, g, x, dim):
-    a, b = _halves(x, dim)
-    s = logistic(xp, b)
-    return xp.concatenate([g * s, g * a * s * (1 - s)], axis=dim)
-
-
-def _glu_curvature(m, g, grad_output, self, dim):
-    (ga, gb), (a, b) = _halves(g, dim), _halves(self, dim)
-    s = m.sigmoid(b)
-    slope = s * (1 - s) * grad_output
-    return m.cat([gb * slope, ga * slope + gb * a * slope * (1 - 2 * s)], dim)
-
-
-def _glu_transposed(m, g, self, dim):
-    (ga, gb), (a, b) = _halves(g, dim), _halves(self, dim)
-    s = m.sigmoid(b)
-    return ga * s + gb * a * s * (1 - s)
-
-
-with_backward(
-    "glu(Tensor self, int dim=-1)",
-    forward=floating("glu_cpu", _glu),
-    backward=_glu_backward,
-    curvature={"grad_output": _glu_transposed, "self": _glu_curvature},
-    latex=r"a \cdot \sigma(b)",
-    vjp_latex={"self": r"({g} \cdot \sigma(b), {g} \cdot a \cdot \sigma(b) \cdot (1 - \sigma(b)))"},
-    samples=lambda s: [s.randn(4), (s.randn(2, 3), 0)],
-)
+from .with_backward import rule
 
 
 # -- softmax ---------------------------------------------------------------------------------------------------------
 def _normalised(name, kernel):
-    """Return the forward kernel of `kernel(xp, z, dim, d)`, which gets numbers of dtype d below their maximum."""
+    """Return the forward kernel of `kernel(xp, z, dim)`, which gets numbers below their maximum; float16 is computed in
+    float32."""
 
     def forward(xp, x, dim):
         dim, d = check_dim(dim, x.ndim), x.dtype
-        if d.kind != "f" and x.size:  # of no numbers PyTorch makes a copy, whatever their dtype
+        if d.kind != "f":
             last = "_lastdim" * (dim == max(x.ndim, 1) - 1)
             raise not_implemented(f"{name}{last}_kernel_impl", d)
         x = row_major(xp, x)
         if not x.size:
             return xp.array(x)
         dim = dim if x.ndim else None
-        wide = xp.asarray(x, np.float32) if d.itemsize == 2 else x
-        if xp is np:
-            return kernel(xp, wide - np.maximum.reduce(wide, dim, None, None, True), dim, d)
-        return kernel(xp, wide - reduce(xp, "maximum", wide, dim, True), dim, d)
+        x = xp.asarray(x, np.float32) if d.itemsize == 2 else x
+        return kernel(xp, x - reduce(xp, "maximum", x, dim, True), dim).astype(d, copy=False)
 
     return forward
 
 
-def _softmax(xp, z, dim, d):
+def _softmax(xp, z, dim):
     e = xp.exp(z)
-    total = xp.add.reduce(e, axis=dim, keepdims=True)
-    if e.dtype == d:
-        return e / total
-    columns = math.prod(z.shape[dim + 1 :]) if z.ndim else 1
-    if columns > 1 and columns % _LANES:  # there PyTorch keeps what it adds up in float16
-        alone = e.reshape(*z.shape[: dim + 1], columns)[..., columns - columns % _LANES :]
-        alone[...] = alone.astype(d)
-    return (e / total).astype(d)
+    return e / xp.add.reduce(e, axis=dim, keepdims=True)
 
 
-def _log_softmax(xp, z, dim, d):
-    total = xp.add.reduce(xp.exp(z), axis=dim, keepdims=True)
-    if z.dtype == d:
-        return z - xp.log(total)
-    if z.ndim and math.prod(z.shape[dim + 1 :]) > 1:
-        return (z - xp.log(total)).astype(d)
-    # along the last dimension PyTorch keeps both in float16
-    total = xp.log(total.astype(d).astype(z.dtype)).astype(d)
-    return (z - total.astype(z.dtype)).astype(d)
+def _log_softmax(xp, z, dim):
+    return z - xp.log(xp.add.reduce(xp.exp(z), axis=dim, keepdims=True))
 
 
 def _widened(kernel):

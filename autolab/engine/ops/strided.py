@@ -31,13 +31,11 @@ as_strided_op = internal(
 
 _SAMPLE = ((2, 3), (3, 1), (2, 2), (3, 1), 1)  # the last two columns of a (2, 3) matrix
 _OVERLAP = ((2, 3), (3, 1), (2, 2), (1, 1), 0)  # windows that share an element
-_TWICE = ((2, 3), (0, 1), (2, 2), (1, 1), 0)  # windows of a row that is shown twice
 
 
 def _take(xp, self, geometry):
     whole, part = laid_out(xp, geometry, self.dtype)
-    _add(xp, whole, self, geometry[0], geometry[1])
-    _share(xp, whole, geometry)
+    whole[...] = self
     return part.copy()
 
 
@@ -50,31 +48,13 @@ def _put(xp, self, source, geometry):
 
 def _spread(xp, self, geometry):
     whole, part = laid_out(xp, geometry, self.dtype)
-    _add(xp, part, self, geometry[2], geometry[3])
-    _share(xp, whole, geometry)
-    return whole.copy()
-
-
-def _add(xp, target, values, shape, strides):
-    """Put `values` into the strided `target`, which holds zeros; values for one place are added."""
+    shape, strides = geometry[2:4]
     if _disjoint(shape, strides):
-        target[...] = values
-    elif values.size:
-        flat = xp.zeros(extent(shape, strides), values.dtype)
-        add_at(xp, flat, _positions(xp, shape, strides), values)
-        xp.lib.stride_tricks.as_strided(target, flat.shape, (target.itemsize,))[...] = flat
-
-
-def _share(xp, whole, geometry):
-    """Give each place its share of the gradient where a base shows one element several times, as after `expand()`."""
-    shape, strides = geometry[0], geometry[1]
-    if _disjoint(shape, strides) or not whole.size:
-        return
-    positions = _positions(xp, shape, strides)
-    count = xp.zeros(extent(shape, strides), whole.dtype)
-    add_at(xp, count, positions, xp.ones(shape, whole.dtype))
-    flat = xp.lib.stride_tricks.as_strided(whole, count.shape, (whole.itemsize,))
-    flat /= xp.maximum(count, 1)
+        part[...] = self
+    elif self.size:  # values for one place are added
+        flat = xp.lib.stride_tricks.as_strided(part, (extent(shape, strides),), (part.itemsize,))
+        add_at(xp, flat, _positions(xp, shape, strides), self)
+    return whole.copy()
 
 
 def _positions(xp, shape, strides):
@@ -99,17 +79,13 @@ strided_take = internal(
     "strided_take(Tensor self, object geometry)",
     forward=_take,
     vjp={"self": lambda m, g, geometry: m.strided_spread(g, geometry)},
-    latex=r"\mathrm{piece}({self})",
-    vjp_latex={"self": r"\mathrm{spread}({g})"},
-    samples=lambda s: [(s.randn(2, 3), g) for g in (_SAMPLE, _OVERLAP, _TWICE)],
+    samples=lambda s: [(s.randn(2, 3), g) for g in (_SAMPLE, _OVERLAP)],
 )
 strided_spread = internal(
     "strided_spread(Tensor self, object geometry)",
     forward=_spread,
     vjp={"self": lambda m, g, geometry: m.strided_take(g, geometry)},
-    latex=r"\mathrm{spread}({self})",
-    vjp_latex={"self": r"\mathrm{piece}({g})"},
-    samples=lambda s: [(s.randn(2, 2), g) for g in (_SAMPLE, _OVERLAP, _TWICE)],
+    samples=lambda s: [(s.randn(2, 2), g) for g in (_SAMPLE, _OVERLAP)],
 )
 strided_put = internal(
     "strided_put(Tensor self, Tensor source, object geometry)",
@@ -120,7 +96,5 @@ strided_put = internal(
         ),
         "source": lambda m, g, geometry: m.strided_take(g, geometry),
     },
-    latex=r"\mathrm{put}({self}, {source})",
-    vjp_latex={"self": r"\mathrm{put}({g}, 0)", "source": r"\mathrm{piece}({g})"},
     samples=lambda s: [(s.randn(2, 3), s.randn(2, 2), _SAMPLE)],
 )

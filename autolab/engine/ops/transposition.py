@@ -6,35 +6,31 @@ from __future__ import annotations
 import warnings
 
 from ..core.errors import fail
-from ..exact.refusals import check_dim
+from ..exact.refusals import check_dim, check_dims
+from .checks import refuse_if
 from .functions import METHODS, NAMESPACES, composite, internal, register
 from .shape import by_sizes
 
 
+_EACH = "Name every dimension once, in the new order."
+
+
 def _permute(xp, self, dims):
     if len(dims) != self.ndim:
-        raise fail(
-            RuntimeError,
+        message = (
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-            f"dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}",
-            "Name every dimension once, in the new order.",
+            f"dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
         )
+        raise fail(RuntimeError, message, _EACH)
     dims = [check_dim(d, self.ndim) for d in dims]
-    if len(set(dims)) != len(dims):
-        raise fail(
-            RuntimeError,
-            "permute(): duplicate dims are not allowed.",
-            "Name every dimension once, in the new order.",
-        )
+    refuse_if(len(set(dims)) != len(dims), "permute(): duplicate dims are not allowed.", _EACH)
     return self.transpose(dims) if dims else self[...]
 
 
 def inverse(dims):
     """Return the permutation that undoes `dims`."""
-    back = [0] * len(dims)
-    for i, d in enumerate(dims):
-        back[d % len(dims)] = i
-    return tuple(back)
+    order = [d % len(dims) for d in dims]
+    return tuple(map(order.index, range(len(dims))))
 
 
 permute_op = internal(
@@ -67,11 +63,8 @@ transpose = register(
 
 def _t(xp, self):
     if self.ndim > 2:
-        raise fail(
-            RuntimeError,
-            f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D",
-            "Use transpose(dim0, dim1) or .mT.",
-        )
+        message = f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D"
+        raise fail(RuntimeError, message, "Use transpose(dim0, dim1) or .mT.")
     return self.transpose()
 
 
@@ -94,19 +87,9 @@ for _name in ("swapaxes", "swapdims"):
     METHODS[_name] = NAMESPACES[""][_name] = METHODS["transpose"]
 
 
-def _warn_of_a_number(name):
-    """Give PyTorch's warning for the transpose of a 0-d tensor, which is the tensor itself."""
-    message = (
-        f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases."
-    )
-    warnings.warn(message, UserWarning, stacklevel=3)
-
-
 def T(self):
     """Return the tensor with all dimensions reversed; for a matrix its transpose. Source: torch.Tensor.T."""
-    if not self.ndim:
-        _warn_of_a_number("T")
-    elif self.ndim != 2:
+    if self.ndim != 2:
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
             "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
@@ -119,43 +102,30 @@ def T(self):
 
 def mT(self):
     """Return the tensor with the last two dimensions swapped. Source: torch.Tensor.mT."""
-    if not self.ndim:
-        _warn_of_a_number("mT")
-        return self
-    if self.ndim == 1:
-        raise fail(
-            RuntimeError,
-            "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.",
-            "A vector has no transpose; use unsqueeze to make a row or a column of it.",
-        )
+    refuse_if(
+        self.ndim < 2,
+        f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.",
+        "A vector has no transpose; use unsqueeze to make a row or a column of it.",
+    )
     return transpose.call(self, -2, -1)
 
 
 METHODS["T"], METHODS["mT"] = property(T), property(mT)
 
 
-def _moved(ndim, source, destination):
-    """Return the order of dimensions after those in `source` went to `destination`."""
-    places = [(d,) if isinstance(d, int) else d for d in (source, destination)]
-    source, destination = ([check_dim(d, ndim) for d in dims] for dims in places)
-    if len(source) != len(destination):
-        raise fail(
-            RuntimeError,
-            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of dims as "
-            f"destination ({destination} dims)",
-            "Each moved dimension needs a place.",
-        )
-    order = [i for i in range(ndim) if i not in source]
-    for d, s in sorted(zip(destination, source)):
-        order.insert(d, s)
-    return tuple(order)
-
-
 @composite(method=True)
 def movedim(input, source, destination):
     """Move dimensions to other places; a view. Source: torch.movedim."""
-    order = _moved(input.ndim, source, destination)
-    return permute_op.call(input, order) if input.ndim else METHODS["alias"](input)
+    source, destination = (check_dims(dims, input.ndim) for dims in (source, destination))
+    refuse_if(
+        len(source) != len(destination),
+        f"movedim: Invalid source or destination dims: {len(source)} dims cannot go to {len(destination)} places",
+        "Each moved dimension needs a place.",
+    )
+    order = [i for i in range(input.ndim) if i not in source]
+    for d, s in sorted(zip(destination, source)):
+        order.insert(d, s)
+    return permute_op.call(input, tuple(order))
 
 
 METHODS["moveaxis"] = NAMESPACES[""]["moveaxis"] = movedim

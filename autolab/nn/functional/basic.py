@@ -223,4 +223,4 @@ def normalize(
     """input / max(p-norm along `dim`, eps)."""
     if out is not None:
         raise unsupported("normalize", "out")
-    return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return input / input.norm(p, dim, keepdim=True).clamp(eps).expand_as(input)

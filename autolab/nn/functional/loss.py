@@ -323,5 +323,5 @@ def cosine_embedding_loss(
     cos = (input1 * input2).sum(dim) / (square1 * square2).sqrt()
     zero = autolab.zeros_like(cos)
     alike = autolab.where(target == 1, autolab.ones_like(cos) - cos, zero)
-    apart = autolab.where(target == -1, _plus(cos, -margin).clamp_min(0), zero)
+    apart = autolab.where(target == -1, _plus(cos, -margin).clamp(0), zero)
     return _reduced(alike + apart, number)

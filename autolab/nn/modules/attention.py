@@ -10,7 +10,6 @@ from typing import Any
 
 import autolab
 from autolab.engine.core.errors import fail
-from autolab.engine.core.record import OPS
 from autolab.engine.exact.refusals import unsupported
 from autolab.nn import functional as F
 from autolab.nn import init
@@ -256,8 +255,8 @@ def _joined_masks(attn_mask, key_padding_mask, sizes):
 def _attend_with_weights(q, k, v, mask, dropout_p):
     """Return (weights, output) of attention over (N * heads, L, E)."""
     scaled, keys = q * math.sqrt(1.0 / q.size(-1)), k.transpose(-2, -1)
-    scores = scaled.bmm(keys) if mask is None else OPS["baddbmm"].call(mask, scaled, keys, 1, 1)
-    weights = scores.softmax(-1)
+    scores = scaled.bmm(keys)
+    weights = (scores if mask is None else scores + mask).softmax(-1)
     if dropout_p > 0.0:
         weights = F.dropout(weights, dropout_p)
     return weights, weights.bmm(v)

@@ -39,7 +39,7 @@ def _usual(name: str, attrs: Mapping[str, Any], operands: Mapping[str, Any]) -> 
 
 def _usual_rule(name: str, attrs: Mapping[str, Any]) -> bool:
     """The same of its gradients, where they depend on more."""
-    norm = {"linalg_vector_norm": "ord", "dist": "p"}.get(name)
+    norm = {"linalg_vector_norm": "ord"}.get(name)
     return norm is None or attrs.get(norm, 2) == 2
 
 
@@ -223,12 +223,12 @@ def _product(rule: str) -> str:
 
 
 _COUNTED = {
-    "mean", "mean_all", "var", "std", "var_mean", "std_mean", "mse_loss", "smooth_l1_loss", "huber_loss",
+    "mean", "mean_all", "var", "std", "mse_loss", "smooth_l1_loss", "huber_loss",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
 }  # fmt: skip
 OF_ALL = {
-    "split", "split_with_sizes", "unbind", "aminmax", "linalg_slogdet", "linalg_qr", "linalg_svd", "linalg_eigh",
+    "split", "split_with_sizes", "unbind", "aminmax", "linalg_slogdet", "linalg_svd", "linalg_eigh",
     "histogram", "frexp",
 }  # fmt: skip
 """Operations whose formula tells of all of their results; that of others is about the first."""

@@ -14,7 +14,7 @@ from ...core.observe import Observer
 
 HOST_CALL, HOST_BANDWIDTH, HOST_FLOPS = 2e-6, 20e9, 150e9
 """Seconds a call costs before any work, bytes/s of memory, float32 operations/s."""
-_PRODUCTS = {"mm", "addmm", "matmul", "bmm", "baddbmm", "mv", "addmv", "dot", "einsum"}
+_PRODUCTS = {"mm", "addmm", "matmul", "bmm", "mv", "addmv", "dot", "einsum"}
 
 
 class HostWork(Observer):

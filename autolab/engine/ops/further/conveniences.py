@@ -5,7 +5,7 @@ Source: https://docs.pytorch.org/docs/2.13/torch.html
 
 from __future__ import annotations
 
-from ...exact.refusals import check_dim
+from ...exact.refusals import check_dims
 from .. import arithmetic, joining, pointwise  # noqa: F401 (what is named below is registered first)
 from ..checks import refuse_if
 from ..functions import METHODS, NAMESPACES, composite
@@ -17,22 +17,29 @@ _TORCH = NAMESPACES[""]
 def rot90(input, k=1, dims=(0, 1)):
     """Return `input` turned by k times 90 degrees in the plane of two dimensions, from the first towards the second.
     Source: torch.rot90."""
-    ndim, plane = input._array.ndim, "A plane has two."
-    message = f"expected total rotation dims == 2, but got dims = {len(dims)}"
-    refuse_if(len(dims) != 2, message, plane)
-    refuse_if(ndim < 2, f"expected total dims >= 2, but got total dims = {ndim}", plane)
-    a, b = (check_dim(d, ndim) for d in dims)
     refuse_if(
-        a == b,
-        f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}",
-        plane,
+        len(dims) != 2,
+        f"expected total rotation dims == 2, but got dims = {len(dims)}",
+        "A plane has two.",
     )
+    a, b = check_dims(dims, input.ndim)
     k %= 4
-    if k == 0:
-        return input.clone()
-    if k == 2:
-        return input.flip((a, b))
-    return input.flip((b if k == 1 else a,)).transpose(a, b)
+    if k % 2:
+        return input.flip((b if k == 1 else a,)).transpose(a, b)
+    return input.flip((a, b)) if k else input.clone()
+
+
+@composite(method=True)
+def conj(input):
+    """Return the tensor itself: its numbers are real. Raises NotImplementedError for complex numbers. Source:
+    torch.conj."""
+    refuse_if(
+        input.dtype.is_complex,
+        "conj of complex numbers is not supported by autolab",
+        "Complex tensors are for arithmetic and printing only here.",
+        NotImplementedError,
+    )
+    return input
 
 
 _TORCH["row_stack"] = _TORCH["vstack"]

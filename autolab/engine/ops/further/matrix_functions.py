@@ -5,47 +5,30 @@ Source: https://docs.pytorch.org/docs/2.13/linalg.html
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ...core.errors import bad_argument, fail
-from ...core.dtype import FROM_NUMPY
-from ..functions import METHODS, NAMESPACES, internal
-from ...core.tensor import Tensor
-from ..linalg import _mt, _check_square
-
-_TORCH = NAMESPACES[""]
-
+from ..functions import composite, internal
+from ..linalg import _check_floats, _check_square, _mt
 
 _TERMS = 18  # enough for a norm of 1.09 to double precision: what PyTorch takes, too
 _SMALL = 1.09
 
 
 def _matrix_exp(xp, self):
-    if self.dtype.kind not in "fc":
-        message = f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {FROM_NUMPY[self.dtype].short}"
-        raise fail(
-            RuntimeError,
-            message,
-            "The exponential is seldom a whole number: write x.float() first.",
-        )
+    _check_floats("matrix_exp", self)
     _check_square("matrix_exp", self)
-    if not self.size:
-        return self.copy()
-    wide = self.astype(np.float64) if self.dtype.kind == "f" else self
-    if self.shape[-1] == 1:
-        return xp.exp(wide).astype(self.dtype)
-    norm = xp.abs(wide).sum(-2).max(-1)
-    halvings = xp.maximum(xp.ceil(xp.log2(xp.maximum(norm, 1e-300) / _SMALL)), 0)[..., None, None]
-    small = xp.where(xp.isfinite(halvings), wide, np.nan) / 2.0**halvings
-    halvings = xp.where(xp.isfinite(halvings), halvings, 0)
-    one = xp.broadcast_to(xp.eye(self.shape[-1], dtype=wide.dtype), wide.shape)
+    wide = self.astype(np.float64)
+    norm = float(abs(wide).sum(-2).max(initial=0))
+    halvings = math.ceil(math.log2(norm / _SMALL)) if _SMALL < norm < math.inf else 0
+    small, one = wide / 2.0**halvings, xp.eye(self.shape[-1])
     total = one + small / _TERMS
     for k in range(_TERMS - 1, 0, -1):  # Horner: 1 + A (1 + A/2 (1 + A/3 (…)))
         total = one + xp.matmul(small, total) / k
-    while bool((halvings > 0).any()):  # exp(A) = exp(A/2)^2, as often as each matrix was halved
-        total = xp.where(halvings > 0, xp.matmul(total, total), total)
-        halvings = halvings - 1
-    return xp.ascontiguousarray(total.astype(self.dtype, copy=False))
+    for _ in range(halvings):  # exp(A) = exp(A/2)^2
+        total = xp.matmul(total, total)
+    return total.astype(self.dtype)
 
 
 def _matrix_exp_rule(m, g, self):
@@ -67,12 +50,11 @@ matrix_exp_op = internal(
 )
 
 
+@composite(method=True)
+@composite(namespace="linalg")
 def matrix_exp(A):
-    """1 + A + A^2/2 + A^3/6 + … of square matrices. Raises RuntimeError for others and for whole numbers. Source:
+    """Return 1 + A + A^2/2 + A^3/6 + … of square matrices. Raises RuntimeError for others and for whole numbers.
+
+    Source:
     torch.linalg.matrix_exp."""
-    if not isinstance(A, Tensor):
-        raise bad_argument("linalg_matrix_exp", "A", 1, "Tensor", A)
     return matrix_exp_op.call(A)
-
-
-NAMESPACES["linalg"]["matrix_exp"] = _TORCH["matrix_exp"] = METHODS["matrix_exp"] = matrix_exp
