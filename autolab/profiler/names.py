@@ -122,7 +122,7 @@ MADE_BY = {
 COMPOSED = frozenset(
     """
     prelu add sub div pow square reshape permute movedim squeeze flatten ravel unflatten narrow conv1d conv2d conv_transpose1d
-    conv_transpose2d broadcast_to broadcast_tensors tile repeat_interleave mv dot vdot bmm addmm addmv matmul outer
+    conv_transpose2d broadcast_to broadcast_tensors tile repeat_interleave mv dot vdot bmm addmm addmv matmul outer inner
     tensordot kron einsum zeros ones empty full zeros_like ones_like empty_like full_like arange linspace logspace eye
     tril_indices triu_indices meshgrid select stack hstack vstack split chunk unbind tensor_split slogdet logdet cholesky
     matrix_power batch_norm layer_norm group_norm pixel_shuffle scatter scatter_add nonzero argwhere

@@ -1,4 +1,4 @@
-"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, tensordot."""
+"""Matrix products: mm, mv, dot, bmm, matmul, addmm, linear, inner, tensordot."""
 
 from __future__ import annotations
 
@@ -334,6 +334,19 @@ def linear(input, weight, bias=None):
     *batch, last = input.shape
     rows = input.reshape(math.prod(batch), last)
     return view_op.call(addmm(bias, rows, t_op.call(weight)), (*batch, weight.shape[0]))
+
+
+@composite(method=True)
+def inner(input, other):
+    """Return inner products along the last dimension of both. Source: torch.inner."""
+    if not input.ndim or not other.ndim:
+        return input * other
+    refuse_if(
+        input.shape[-1] != other.shape[-1],
+        f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and {list(other.shape)}",
+        "The sum runs over the last dimension of both.",
+    )
+    return tensordot(input, other, dims=[[-1], [-1]])
 
 
 @composite()
