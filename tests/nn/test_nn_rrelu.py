@@ -17,37 +17,18 @@ def test_rrelu(training, dtype):
         x = t.randn(3, 5, dtype=getattr(t, dtype)).requires_grad_()
         wide = t.nn.functional.rrelu(x, 0.1, 0.7, training)
         narrow = t.nn.functional.rrelu(x.t() * 1, 0.3, 0.3000001, training)
-        saved = {
-            name: getattr(wide.grad_fn, name)
-            for name in ("_saved_self", "_saved_lower", "_saved_upper", "_saved_training")
-        }
-        noise = wide.grad_fn._saved_noise if training else None
-        node = wide.grad_fn.name()
         (g,) = t.autograd.grad((wide * wide).sum() + narrow.cos().sum(), x, create_graph=True)
-        names = [
-            node,
-            wide.stride(),
-            narrow.stride(),
-            t.autograd.grad(wide.sum(), x, create_graph=True)[0].grad_fn.name(),
-        ]
         second = t.autograd.grad((g * g).sum(), x)[0]
-        return [wide, narrow, saved, noise, names, g, second, t.rand(3)]
+        return [wide.detach(), narrow.detach(), g.detach(), second, t.rand(3)]
 
     check("test_nn_rrelu", f"rrelu {training} {dtype}", program, rtol=2e-6)
 
 
 CALLS = [
-    "F.rrelu(x, training=True)", "F.rrelu(x * float('nan'), training=True)", "F.rrelu(x[0, 0], training=True)", "F.rrelu(x[:0], training=True)",
-    "F.rrelu(x.t(), training=True)", "F.rrelu(x, -1, 2, True)", "F.rrelu(x, 0.2, 0.2, True)", "F.rrelu(x, True, 2, True)",
-    "F.rrelu(x.half())", "F.rrelu(x.half(), training=True)", "F.rrelu(x.long())", "F.rrelu(x.long(), training=True)", "F.rrelu(x > 0)",
-    "F.rrelu(x, 0.5, 0.2)", "F.rrelu(x, 0.5, 0.2, True)", "F.rrelu(x, 0.5, float('inf'))", "F.rrelu(x, float('nan'), 1, True)",
-    "F.rrelu([1.])", "F.rrelu(x, 'a')", "F.rrelu(x, 0, 'a')", "F.rrelu(x, training=1)", "torch.rrelu()",
-    "torch.rrelu(x, 0.1, 0.3, True, torch.Generator().manual_seed(3))", "torch.rrelu(x, training=True, generator=torch.Generator().manual_seed(3))",
-    "torch.nn.RReLU()", "torch.nn.RReLU(0.5, 0.7, True)", "torch.nn.RReLU(0.5, 0.7).eval()(x)", "torch.nn.RReLU(0.5, 0.7)(x)",
-    "torch.nn.RReLU(2, 1)(x)",
-    "y = x.clone(); z = F.rrelu(y, training=True, inplace=True); (z is y, y._version, y)", "y = x.clone(); F.rrelu_(y); y",
-    "y = x.clone().requires_grad_(); (F.rrelu(y * 1, training=True, inplace=True) * 2).sum().backward(); y.grad",
-    "F.rrelu(x.clone().requires_grad_(), inplace=True)",
+    "F.rrelu(x, training=True)", "F.rrelu(x[0, 0], training=True)", "F.rrelu(x[:0], training=True)", "F.rrelu(x.t(), training=True)",
+    "F.rrelu(x, -1, 2, True)", "F.rrelu(x, 0.2, 0.2, True)", "F.rrelu(x, 0.5, 0.2)", "torch.nn.RReLU()", "torch.nn.RReLU(0.5, 0.7).eval()(x)",
+    "torch.nn.RReLU(0.5, 0.7)(x)", "torch.rrelu(x, training=True, generator=torch.Generator().manual_seed(3))",
+    "y = x.clone(); z = F.rrelu(y, training=True, inplace=True); (z is y, y._version, y)",
 ]  # fmt: skip
 
 

@@ -68,6 +68,7 @@ vector_norm_op = internal(
     latex=r"\left\| {self} \right\|_{{ord}}",
     vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}"},
     samples=lambda s: [
+        s.randn(3),
         (s.randn(2, 3), 2, (1,), True),
         (s.randn(2, 3), 1, (0,)),
         (s.randn(4), 3),
