@@ -113,10 +113,6 @@ def bases(torch):
     return {
         "a leaf": lambda: (torch.ones(2, 2, requires_grad=True), lambda w: None),
         "required later": lambda: (torch.ones(2, 2), lambda w: w.requires_grad_()),
-        "frozen later": lambda: (
-            torch.ones(2, 2, requires_grad=True),
-            lambda w: w.requires_grad_(False),
-        ),
         "a result": lambda: (torch.ones(2, 2, requires_grad=True) * 2, lambda w: None),
         "changed later": lambda: (
             torch.ones(2, 2),

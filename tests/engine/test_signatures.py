@@ -128,8 +128,8 @@ INSIDE = [  # what a function that PyTorch writes in Python leaves to the functi
     "F.cosine_embedding_loss(A, A, v, margin=[1])",
     "F.cross_entropy(A, i, ignore_index=1.)",
     "F.cross_entropy(A, i, label_smoothing='a')", "F.pad(A, (0, 1), value='a')",
-    "F.grid_sample(W, torch.zeros(1, 2, 2, 2), align_corners=1)", "F.affine_grid(W[0, :1, :2, :3], (1, 1, 2, 2.))",
-    "F.affine_grid(W[0, :1, :2, :3], (1., 1, 2, 2))", "F.affine_grid(W[0, :1, :2, :3], torch.tensor([1, 1, 2, 2]))",
+
+
     "F.softplus(A, beta='a')", "F.gelu(A, approximate=1)", "F.cosine_similarity(A, A, dim=0.5)",
     "F.threshold_(A, '1', 2)",
 ]  # fmt: skip

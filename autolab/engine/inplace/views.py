@@ -54,9 +54,9 @@ class _Following:
             if self.creation in _FORBIDDEN:
                 raise self._error(t, "its base or another view of its base has been")
             made_by, nr = t._node, t._nr
-            t._nr, t._req, t._node = 0, False, None
             record(OPS["as_strided"], (base, *geometry(base, t)[2:]), (t,), per_thread.state)
-            move_retained(t, made_by, nr)
+            if t._node is not made_by:
+                move_retained(t, made_by, nr)
         self.version = t._storage.version
 
     def is_lost(self, t):
