@@ -61,8 +61,7 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
     several = result.__class__ is tuple or result.__class__ is list
     results = result if several else (result,)
     outs = tuple([_output(op, r, args, where, state, several) for r in results])
-    recorded = state.grad and op.rules
-    node = record(op, args, outs, state) if recorded else None
+    node = record(op, args, outs, state) if state.grad and op.rules else None
     if observe.observer is not None:
         observe.observer.forward(op, args, None, outs, node)
     if not several:

@@ -368,19 +368,6 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool = False) -> None:
             leaf._grad = g.clone_by_copy() if leaf._grad is None else leaf.grad + g
 
 
-def _other_shape(shape: tuple[int, ...], came: tuple[int, ...]) -> Exception:
-    """Return PyTorch's error for a gradient of the shape `came` that cannot be added in place to one of `shape`."""
-    message = f"output with shape {list(shape)} doesn't match the broadcast shape {list(came)}"
-    sizes = [(a, b) for a, b in zip(reversed(shape), reversed(came)) if a != b and 1 not in (a, b)]
-    if sizes:
-        place = (
-            max(len(shape), len(came)) - 1 - [*zip(reversed(shape), reversed(came))].index(sizes[0])
-        )
-        message = f"The size of tensor a ({sizes[0][0]}) must match the size of tensor b ({sizes[0][1]}) at non-singleton dimension {place}"
-    note = "The leaf has another shape now than its `.grad`: set `.grad = None` before."
-    return fail(RuntimeError, message, note)
-
-
 def add_to_grad(leaf: Tensor, g: Any) -> None:
     """Add an array to `.grad`. The caller holds `guard`.
 
@@ -403,6 +390,8 @@ def add_to_grad(leaf: Tensor, g: Any) -> None:
         else:
             before._array = total + g
     except ValueError:  # `leaf.data = …` gave it another shape
-        raise _other_shape(total.shape, g.shape) from None
+        message = f"output with shape {list(total.shape)} doesn't match the broadcast shape {list(g.shape)}"
+        note = "The leaf has another shape now than its `.grad`: set `.grad = None` before."
+        raise fail(RuntimeError, message, note) from None
     if total is not before:
         before._storage.version += 1

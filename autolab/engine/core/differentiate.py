@@ -27,7 +27,6 @@ def backward(
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
     """Accumulate gradients of `tensors` into the leaves' `.grad`. Source: torch.autograd.backward.
@@ -42,7 +41,7 @@ def backward(
         raise fail(RuntimeError, "`inputs` argument to `backward()` cannot be empty.", note)
     retain, create_graph = _flags(retain_graph, create_graph)
     tensors = _listed(tensors)
-    seeds = _seeds(tensors, grad_variables if grad_tensors is None else grad_tensors, create_graph)
+    seeds = _seeds(tensors, grad_tensors, create_graph)
     roots = _roots(tensors)
     if create_graph:
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)

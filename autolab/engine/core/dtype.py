@@ -109,16 +109,13 @@ def set_default_dtype(d: dtype) -> None:
     >>> torch.set_default_dtype(torch.float32)
     """
     global _default
-    if not isinstance(d, dtype):
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        message = "only floating-point types are supported as the default type"
         message = (
-            "invalid dtype object: only floating-point types are supported as the default type"
+            f"{message}, got {d}" if isinstance(d, dtype) else f"invalid dtype object: {message}"
         )
-        raise fail(TypeError, message, f"Pass a dtype such as torch.float64; {d!r:.60} came.")
-    if not d.is_floating_point:
-        note = "Gradients need numbers that can change by small amounts, so the default is float32 or float64."
-        raise fail(
-            TypeError, f"only floating-point types are supported as the default type, got {d}", note
-        )
+        note = "Gradients need numbers that can change by small amounts: pass torch.float32 or torch.float64."
+        raise fail(TypeError, message, note)
     _default = d
 
 

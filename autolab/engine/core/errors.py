@@ -34,14 +34,11 @@ def type_name(value: object) -> str:
     >>> type_name(1.5), type_name(torch.float32)
     ('float', 'torch.dtype')
     """
-    name = type(value).__name__
-    torchs = {"dtype": "torch.dtype", "device": "torch.device", "Generator": "torch._C.Generator"}
-    torchs["Size"] = "torch.Size"
-    module = type(value).__module__
-    return f"{module}.{name}" if module in _NAMED_IN_FULL else torchs.get(name, name)
-
-
-_NAMED_IN_FULL = ("numpy", "torch.return_types")
+    name, module = type(value).__name__, type(value).__module__
+    named = {"dtype": "torch.dtype", "device": "torch.device", "Size": "torch.Size"}
+    named["Generator"] = "torch._C.Generator"
+    in_full = module in ("numpy", "torch.return_types")
+    return f"{module}.{name}" if in_full else named.get(name, name)
 
 
 def bad_argument(

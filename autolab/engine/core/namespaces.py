@@ -34,10 +34,8 @@ class Namespace:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if len(args) < len(op.params):
-                args = (
-                    *args,
-                    *[kwargs[p] if p in kwargs else op.defaults[p] for p in op.params[len(args) :]],
-                )
+                named = op.defaults | kwargs
+                args = (*args, *[named[p] for p in op.params[len(args) :]])
             return op.call(*args) if self.traced else op.forward(self.xp, *args)
 
         return call

@@ -26,8 +26,7 @@ from .record import Op
 from .saving import GONE, Freed, opened
 from .tensor import Tensor, no_accumulator, wrap
 
-sequence = count()
-next_sequence_nr = sequence.__next__
+next_sequence_nr = count().__next__
 ACCUMULATE_NR = 2**64 - 1
 """AccumulateGrad runs as soon as its last contribution is in: torch gives it the highest number."""
 
@@ -54,7 +53,6 @@ class Node:
     _saved_names: tuple[str | None, ...] = ()
     plain = False  # made by a registered operation, so that an engine knows what its backward reads
     direct = False  # plain, and one differentiable output, the first
-    away = False  # takes or gives something on another device than the CPU
     frees_all = False  # everything saved is a tensor, so that freeing is one assignment
     runs_without_grad = False  # runs even when nothing arrived (custom functions see zeros)
     # `backward` on arrays and on Tensors, or what a faster engine compiled for it
@@ -238,10 +236,10 @@ def off_cpu(kind: type[Node]) -> type[Node]:
     same class, but fast paths leave its nodes to the general pass, so that other graphs need not ask about devices.
 
     >>> y = torch.tensor(2., device="sim:0", requires_grad=True) * 3
-    >>> type(y.grad_fn) is off_cpu(y.grad_fn.op.node_class), y.grad_fn.away
-    (True, True)
+    >>> type(y.grad_fn) is off_cpu(y.grad_fn.op.node_class)
+    True
     """
-    body = {"__slots__": (), "direct": False, "away": True}
+    body = {"__slots__": (), "direct": False}
     body |= {"__module__": kind.__module__, "__doc__": kind.__doc__}
     return type(kind.__name__, (kind,), body)
 

@@ -87,6 +87,9 @@ class _Several:
         return event
 
 
+_observers: list[Observer] = []
+
+
 def add(o: Observer) -> None:
     """Starts sending events to `o`.
 
@@ -95,7 +98,8 @@ def add(o: Observer) -> None:
     >>> add(o), observe.observer is o, remove(o), observe.observer is o
     (None, True, None, False)
     """
-    _send_to([*_watching(), o])
+    _observers.append(o)
+    _choose()
 
 
 def remove(o: Observer) -> None:
@@ -105,24 +109,13 @@ def remove(o: Observer) -> None:
     Traceback (most recent call last):
     ValueError: list.remove(x): x not in list
     """
-    rest = _watching()
-    rest.remove(o)
-    _send_to(rest)
+    _observers.remove(o)
+    _choose()
 
 
-def _watching() -> list[Observer]:
-    return (
-        list(observer.observers)
-        if isinstance(observer, _Several)
-        else []
-        if observer is None
-        else [observer]
-    )
-
-
-def _send_to(observers: list[Observer]) -> None:
+def _choose() -> None:
     global observer
-    observer = observers[0] if len(observers) == 1 else _Several(observers) if observers else None
+    observer = _Several(_observers) if len(_observers) > 1 else next(iter(_observers), None)
 
 
 @contextmanager

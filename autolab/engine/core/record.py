@@ -136,9 +136,7 @@ def parsed(schema: str) -> dict[str, Any]:
 
 _constant = functools.cache(ast.literal_eval)  # the same few for all operations
 
-_DERIVED = re.compile(
-    r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_[012]|argsize_minus_[12])$"
-)
+_DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_0|argsize_minus_[12])$")
 
 
 def plan_saving(op: Op) -> None:

@@ -61,8 +61,6 @@ FACTS: dict[str, Callable[[Any], Any]] = {
     "numel": lambda a: int(a._array.size),
     "strides": lambda a: tuple(a.stride()),
     "argsize_0": lambda a: a._array.shape[0],
-    "argsize_1": lambda a: a._array.shape[1],
-    "argsize_2": lambda a: a._array.shape[2],
     "argsize_minus_1": lambda a: a._array.shape[-1],
     "argsize_minus_2": lambda a: a._array.shape[-2],
 }

@@ -149,11 +149,6 @@ def _owner(array):
     return where.device if hasattr(where, "profile") else backends("cuda")[where.id].device
 
 
-def away() -> bool:
-    """Whether any device but the CPU has been used yet."""
-    return len(ARRAY_CLASSES) > 1
-
-
 def backends(kind) -> list:
     """The devices of a type, made or found on first use; an empty list when there are none."""
     found = _backends.get(kind)

@@ -211,8 +211,6 @@ _FACTS = {
     "numel": "int({x}.size)",
     "strides": "strides_of({a})",
     "argsize_0": "{x}.shape[0]",
-    "argsize_1": "{x}.shape[1]",
-    "argsize_2": "{x}.shape[2]",
     "argsize_minus_1": "{x}.shape[-1]",
     "argsize_minus_2": "{x}.shape[-2]",
 }
