@@ -26,7 +26,8 @@ from .record import Op
 from .saving import GONE, Freed, opened
 from .tensor import Tensor, no_accumulator, wrap
 
-next_sequence_nr = count().__next__
+sequence = count()
+next_sequence_nr = sequence.__next__
 ACCUMULATE_NR = 2**64 - 1
 """AccumulateGrad runs as soon as its last contribution is in: torch gives it the highest number."""
 
