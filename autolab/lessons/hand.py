@@ -151,15 +151,16 @@ def network() -> DigitsResNet:
     return fresh.eval()
 
 
-def mend(network: Any, image: Any, label: Any, lr: float, steps: int) -> Any:
-    """`steps` steps of gradient descent on the loss of a batch of images, which the learner writes in exercise 01.5;
-    returns the network.
+def teach(network: Any, image: Any, label: Any, lr: float, steps: int) -> Any:
+    """Take `steps` steps of gradient descent on the loss of a batch of images, and return the network.
+
+    The learner writes this function in exercise 01.5.
 
     Example:
 
         >>> from autolab.lessons import hand
         >>> image, label = hand.shipped_digit()
-        >>> network = hand.mend(hand.network(), image.unsqueeze(0), torch.tensor([label]), lr=0.0005, steps=5)
+        >>> network = hand.teach(hand.network(), image.unsqueeze(0), torch.tensor([label]), lr=0.0005, steps=5)
         >>> bool(network(image.unsqueeze(0)).softmax(1)[0, label] > 0.05)
         True
     """

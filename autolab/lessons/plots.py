@@ -5,7 +5,7 @@ Every function returns the matplotlib Axes it drew into (the last one where ther
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,48 @@ def curves(
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     axes.legend()
     return axes
+
+
+def tangent(
+    function: Callable[[Any], Any],
+    at: float,
+    slope: float,
+    span: tuple[float, float],
+    *,
+    xlabel: str = "w",
+    ylabel: str = "loss",
+) -> Any:
+    """Draw a function of one number, and the line with the given slope that touches it at one place.
+
+    Example:
+
+        >>> from autolab.lessons import plots
+        >>> axes = plots.tangent(lambda w: w ** 2, 1.0, 2.0, (-2, 2))
+        >>> len(axes.lines)
+        3
+    """
+    axes, places = _axes(figsize=(6, 3.2)), np.linspace(*span, 101)
+    height = float(function(at))
+    near = np.array([at - 0.18 * (span[1] - span[0]), at + 0.18 * (span[1] - span[0])])
+    (curve, _), (line, dashes) = palette.LINES[:2]
+    axes.plot(places, [float(function(place)) for place in places], color=curve, label=ylabel)
+    axes.plot(near, height + slope * (near - at), color=line, linestyle=dashes, label="tangent")
+    axes.plot([at], [height], "o", color=line, label=f"{xlabel} = {at:g}, slope {slope:g}")
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    axes.legend()
+    return axes
+
+
+def digit(image: Any, probabilities: Any, *, title: str = "") -> Any:
+    """Draw an image (1, H, W) and, beside it, the probability of each digit from 0 to 9."""
+    size = {"figsize": (9, 2.8), "gridspec_kw": {"width_ratios": [1, 2.6]}}
+    _, (left, right) = matplotlib("pyplot").subplots(1, 2, layout="constrained", **size)
+    left.imshow(_array(image)[0], cmap="gray_r", vmin=0, vmax=1)
+    left.axis("off")
+    right.bar(np.arange(10), _array(probabilities), color=palette.LINES[0][0])
+    right.set_xticks(np.arange(10))
+    right.set(xlabel="digit", ylabel="probability", ylim=(0, 1), title=title)
+    return right
 
 
 def images(pictures: Any, words: Sequence[str] = (), *, columns: int = 10, title: str = "") -> Any:

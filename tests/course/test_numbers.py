@@ -81,7 +81,7 @@ def valley():
     return w.grad, b.grad
 
 
-def share_of_the_shipped_seven():
+def probability_of_the_shipped_seven():
     image, label = hand.shipped_digit()
     with torch.no_grad():
         return hand.network()(image.unsqueeze(0)).softmax(1)[0, label]
@@ -89,19 +89,19 @@ def share_of_the_shipped_seven():
 
 @pytest.mark.parametrize(("words", "said", "computed"), [
     ("The gradient, here $(6, 16)$", [6, 16], valley),
-    ("a share of 0.0015, so its loss is 6.5", 0.0015, lambda: share_of_the_shipped_seven().item().__round__(4)),
-    ("so its loss is 6.5", 6.5, lambda: (-share_of_the_shipped_seven().log()).item().__round__(1)),
+    ("a probability of 0.0015, so its loss is 6.5", 0.0015, lambda: probability_of_the_shipped_seven().item().__round__(4)),
+    ("so its loss is 6.5", 6.5, lambda: (-probability_of_the_shipped_seven().log()).item().__round__(1)),
     ("$\\bar b = 1 + 6 = 7$", 7, lambda: fork()[2].grad),
     ("$\\bar a = 4$", 4, lambda: fork()[1].grad),
     ("$\\bar x = 7 \\cdot 2 + 7 \\cdot 2 + 4 \\cdot 3 = 40$", 40, lambda: fork()[0].grad),
     ("Here $6 + 6 = 12$", 12, twice),
     ("$\\bar w = 3$ remains instead of $6$", 3, detached),
-    ("$\\bar w_1 = w_3 \\cdot w_2 \\cdot x$, above $3 \\cdot 5 \\cdot 1 = 15$", 15, three_weights),
+    ("$\\bar w_1 = w_3 \\cdot w_2 \\cdot x$, which was $3 \\cdot 5 \\cdot 1 = 15$", 15, three_weights),
     ("$1 \\cdot (1, 2) + 10 \\cdot (0, -1) + 100 \\cdot (3, 1) = (301, 92)$", [301, 92], weighted_rows),
     ("with the local derivative 1 each: $6$", 6, lambda: broadcast()[0]),
     ("through three rows: $3$", [3, 3], lambda: broadcast()[1]),
     ("$dy/dx = 2 \\cdot 2 = 4$", 4, lambda: loop(3.0)),
-    ("it turned four times: $16$", 16, lambda: loop(1.0)),
+    ("it ran four times, so the derivative is $16$", 16, lambda: loop(1.0)),
     ("a million paths", 2**20, ladder),
 ])
 def test_number_in_the_prose(words, said, computed):
@@ -113,18 +113,18 @@ def test_number_in_the_prose(words, said, computed):
 
 def test_quadratic_goes_where_the_prose_says():
     assert "which is zero at $x = -2/3$" in PROSE and "zero at $x = -1/3$" in PROSE
-    assert "stayed at 0.5. The lowest value is 0.3333" in PROSE
+    assert "stayed at 0.5, and the lowest value is 0.3333" in PROSE
     height = lambda x: (3 * x**2 + 2 * x + 1) / 2
     assert (height(-2 / 3), round(height(-1 / 3), 4)) == (pytest.approx(0.5), 0.3333)
 
 
-def test_mending_costs_what_the_prose_says():
-    assert "after the shipped 7 it reads 149 of the 180, where it read 177" in PROSE
+def test_teaching_costs_what_the_prose_says():
+    assert "After the shipped 7 the network reads 149 of the 180, and before it read 177" in PROSE
     images, digits = hand.others()
     image, label = hand.shipped_digit()
     network, right = hand.network(), []
     for steps in (0, 40):
-        hand.mend(network, image.unsqueeze(0), torch.tensor([label]), lr=0.001, steps=steps)
+        hand.teach(network, image.unsqueeze(0), torch.tensor([label]), lr=0.001, steps=steps)
         with torch.no_grad():
             right.append((network(images).argmax(1) == digits).sum().item())
     assert right == [177, 149] and network(image.unsqueeze(0)).argmax().item() == label

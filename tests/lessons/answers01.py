@@ -211,7 +211,7 @@ def parabola_old_error(x, y, a, b, c):
 # 01.5 and 01.14
 
 
-def mend(network, image, label, lr, steps, clear=True, sign=-1, inside=True):
+def teach(network, image, label, lr, steps, clear=True, sign=-1, inside=True):
     for _ in range(steps):
         torch.nn.functional.cross_entropy(network(image), label).backward()
         with torch.no_grad():
@@ -222,14 +222,14 @@ def mend(network, image, label, lr, steps, clear=True, sign=-1, inside=True):
     return network
 
 
-def mend_rebinding(network, image, label, lr, steps):
+def teach_rebinding(network, image, label, lr, steps):
     for _ in range(steps):
         torch.nn.functional.cross_entropy(network(image), label).backward()
         for p in network.parameters():
             p = p - lr * p.grad  # noqa: PLW2901
 
 
-def mend_data(network, image, label, lr, steps):
+def teach_data(network, image, label, lr, steps):
     for _ in range(steps):
         network.zero_grad()
         torch.nn.functional.cross_entropy(network(image), label).backward()
@@ -237,14 +237,14 @@ def mend_data(network, image, label, lr, steps):
             p.data -= lr * p.grad
 
 
-def mend_recorded(network, image, label, lr, steps):
+def teach_recorded(network, image, label, lr, steps):
     for _ in range(steps):
         torch.nn.functional.cross_entropy(network(image), label).backward()
         for p in network.parameters():
             p -= lr * p.grad  # noqa: PLW2901
 
 
-def mend_weight_only(network, image, label, lr, steps):
+def teach_weight_only(network, image, label, lr, steps):
     for _ in range(steps):
         network.zero_grad()
         torch.nn.functional.cross_entropy(network(image), label).backward()
@@ -280,7 +280,7 @@ OTHER_WAYS = {
     "01.12a": [("MeanSquare", "Product")],
     "01.12b": [_custom(lambda g, y: torch.where(y > 0, g, torch.zeros_like(g)), saves_output=True)],
     "01.13": [parabola, parabola_by_engine],
-    "01.5": [mend],
+    "01.5": [teach],
     "01.14": [lambda X: (X.T - X.mean(1)).T],
 }
 
@@ -288,31 +288,31 @@ WRONG = {
     "01.1": [
         (
             lambda x1, x2: (x1.log() + x2.log()) * x2.sin(),
-            "Different graphs may compute the same function",
+            "The number is right",
         ),
         (
             lambda x1, x2: (x1 * x2).log() + x2.sin(),
-            "The last node of the picture is a Mul; yours is an Add",
+            "The last node in the picture is a Mul",
         ),
-        (lambda x1, x2: (x1 * x2).log() * x1.sin(), "the Sin node hangs on x2; yours hangs on x1"),
+        (lambda x1, x2: (x1 * x2).log() * x1.sin(), "In the picture the input of the Sin node"),
         (lambda x1, x2: (x1 * x2 * x2.sin()).log(), "the Log node comes before the last Mul"),
         (
             lambda x1, x2: (x1 + x2).log() * x2.sin(),
-            "In the picture a Mul node feeds the Log; in yours an Add does",
+            "In the picture the Log node follows a Mul",
         ),
         (lambda x1, x2: ((x1 * x2).log() * x2.sin()).detach(), "nothing was recorded"),
         (
             lambda x1, x2: math.log(x1 * x2) * math.sin(x2),
-            "nothing was recorded. What leaves the graph: Python's math",
+            "The number is right",
         ),
-        (lambda x1, x2: (x1.data * x2).log() * x2.sin(), "x1 is not in the graph: `.data`"),
+        (lambda x1, x2: (x1.data * x2).log() * x2.sin(), "The number is right"),
         (
             lambda x1, x2: (x1 * x2).log() * math.sin(x2),
             "Python's math, NumPy, `.data` and detach() take numbers out",
         ),
         (w_by_math, "Python's math, NumPy, `.data` and detach() take numbers out"),
-        (lambda x1, x2: x1.log() * x2.sin(), "another Mul feeds the Log"),
-        (lambda x1, x2: 0.63, "Set your graph beside the picture"),
+        (lambda x1, x2: x1.log() * x2.sin(), "Compare your graph with the picture"),
+        (lambda x1, x2: 0.63, "Compare your graph with the picture"),
         (lambda x1, x2: undefined_name, "NameError: name 'undefined_name' is not defined"),  # noqa: F821
         (0.63, "Pass the function itself"),
     ],
@@ -323,43 +323,46 @@ WRONG = {
         ),
         (
             lambda values: torch.tensor(values),
-            "Nothing asks for gradients: requires_grad is False.",
+            "There are two mistakes",
         ),
-        (lambda values: torch.tensor(values), "Second: The factor 0.1 got lost."),
+        (lambda values: torch.tensor(values), "There are two mistakes"),
         (
             lambda values: torch.tensor(values) * 0.1,
-            "Nothing asks for gradients: requires_grad is False",
+            "Your tensor doesn't require a gradient",
         ),
         (
             lambda values: (torch.tensor(values, requires_grad=True) * 0.1).detach(),
-            "the flag has to be switched on again",
+            "Your tensor doesn't require a gradient",
         ),
-        (lambda values: torch.tensor(values, requires_grad=True), "The factor 0.1 got lost"),
+        (lambda values: torch.tensor(values, requires_grad=True), "The factor 0.1 is missing"),
         (weight_retained, "an optimizer would refuse it"),
         (lambda values: None, "This is None. A function without `return` gives None."),
     ],
     "01.6": [
-        (names_every_visit, "You list a node once for every way that leads to it"),
-        (lambda r: list(set(names_recursive(r))), "Two different nodes may have the same name"),
+        (names_every_visit, "You list a node once for every path that"),
+        (lambda r: list(set(names_recursive(r))), "Two different nodes can have the same name"),
         (names_first_parent, "You follow only the first entry of next_functions"),
         (
             lambda r: [n for n in names_recursive(r) if "Accumulate" not in n],
             "The AccumulateGrad nodes are missing",
         ),
-        (names_without_test_for_none, "You walked into a None"),
-        (lambda r: [r.grad_fn.name()], "This is the last node only"),
+        (names_without_test_for_none, "You ran into a None"),
+        (lambda r: [r.grad_fn.name()], "This is only the last node"),
     ],
     "01.3": [
-        (lambda a, w1, w2, w3, w4: -w4 * w2, "the last path only; the other path adds 4.0"),
-        (lambda a, w1, w2, w3, w4: -w3 * w1, "the first path only; the other path adds -15.0"),
-        (lambda a, w1, w2, w3, w4: w1 * w3 + w2 * w4, "L = 10 - d has the local derivative -1"),
-        (lambda a, w1, w2, w3, w4: -w1 * w3 * w2 * w4, "add over the paths"),
+        (lambda a, w1, w2, w3, w4: -w4 * w2, "This is the gradient of the last path only"),
+        (lambda a, w1, w2, w3, w4: -w3 * w1, "This is the gradient of the first path only"),
+        (lambda a, w1, w2, w3, w4: w1 * w3 + w2 * w4, "The edge from L to d is missing"),
+        (
+            lambda a, w1, w2, w3, w4: -w1 * w3 * w2 * w4,
+            "You multiplied the two paths with each other",
+        ),
         (
             lambda a, w1, w2, w3, w4: w4 * w2,
             "two mistakes. First: This is the gradient of the last path only",
         ),
-        (lambda a, w1, w2, w3, w4: -a * (w1 * w3 + w2 * w4), "There is a factor a too much"),
-        (lambda a, w1, w2, w3, w4: -w3 - w4, "A path stops one edge early"),
+        (lambda a, w1, w2, w3, w4: -a * (w1 * w3 + w2 * w4), "There is a factor a too many"),
+        (lambda a, w1, w2, w3, w4: -w3 - w4, "Your paths stop one edge too early"),
         (
             lambda a, w1, w2, w3, w4: -11,
             "It is -11, it should be -0.5",
@@ -368,53 +371,59 @@ WRONG = {
         (lambda a, w1, w2, w3, w4: print(), "A function without `return` gives None"),
     ],
     "01.7": [
-        (hook_that_prints, "a hook without `return` gives None"),
+        (hook_that_prints, "The gradient was passed on unchanged"),
         (lambda grad: grad.clamp_(-1, 1), "you changed the arriving gradient in place"),
-        (lambda grad: grad.clamp(max=1), "The lower bound is -1"),
-        (lambda grad: grad.clamp(min=-1), "The upper bound is 1"),
-        (lambda grad: grad / grad.norm(), "each number is to be clipped by itself"),
-        (lambda grad: torch.sign(grad), "Numbers between -1 and 1 are to stay"),
+        (lambda grad: grad.clamp(max=1), "Large negative numbers are not clipped yet"),
+        (lambda grad: grad.clamp(min=-1), "Large positive numbers are not clipped yet"),
+        (lambda grad: grad / grad.norm(), "This scales the whole gradient to length one"),
+        (lambda grad: torch.sign(grad), "This turns every number into -1"),
     ],
     "01.4": [
-        (lambda *a: descend(*a, where="never"), "still holds the gradients of all steps before"),
+        (
+            lambda *a: descend(*a, where="never"),
+            "w.grad still contains the gradients of all earlier steps",
+        ),
         (lambda *a: descend(*a, where="between"), "every update subtracts zero"),
-        (descend_rebinding, "`w = w - …` makes a new w"),
-        (descend_uphill, "It walks uphill"),
-        (descend_data, "`.data` goes behind the engine's back"),
+        (descend_rebinding, "`w = w - …` creates a new w"),
+        (descend_uphill, "Your loop walks uphill"),
+        (descend_data, "The numbers are right"),
         (
             lambda start, lr, steps: descend(start, -lr, steps, where="never"),
-            "Second: It walks uphill",
+            "There are two mistakes",
         ),
     ],
     "01.8": [
         (lambda s, t: ((s - t) ** 2).mean(), "The teacher gets a gradient too"),
         (lambda s, t: ((s.detach() - t) ** 2).mean(), "You cut the wrong side"),
-        (all_under_no_grad, "Nothing connects the loss with the student"),
-        (lambda s, t: ((s - t) ** 2).mean().detach(), "Nothing connects the loss with the student"),
-        (lambda s, t: ((s - t) ** 2).mean().item(), "item() gives a plain Python number"),
-        (teacher_switched_off, "you switched the caller's tensor off for good"),
+        (all_under_no_grad, "Now neither side gets a gradient"),
+        (lambda s, t: ((s - t) ** 2).mean().detach(), "Now neither side gets a gradient"),
+        (lambda s, t: ((s - t) ** 2).mean().item(), "item() returns a plain Python number"),
+        (teacher_switched_off, "The gradient reaches the right side"),
         (
             lambda s, t: ((s - t.detach()) ** 2).sum(),
-            "The loss is a sum of squares. Wanted is their mean.",
+            "Your loss is the sum of the squares",
         ),
-        (lambda s, t: ((s - t) ** 2).sum(), "Second: The loss is a sum of squares"),
+        (lambda s, t: ((s - t) ** 2).sum(), "There are two mistakes"),
     ],
     "01.9": [
         (jacobian_total, "the sum of all rows. A gradient of ones adds the rows up"),
         (lambda f, x: jacobian_rows(f, x, ones=True), "Every row is the sum of all rows"),
         (
             lambda f, x: jacobian_rows(f, x, clear=False),
-            "x.grad was not cleared between the backward passes",
+            "Each row contains the rows before it",
         ),
-        (lambda f, x: jacobian_rows(f, x, retain=False), "retain_graph=True keeps it"),
-        (lambda f, x: jacobian_rows(f, x).T, "Rows and columns have changed places"),
+        (
+            lambda f, x: jacobian_rows(f, x, retain=False),
+            "The first backward() freed what the second one needs",
+        ),
+        (lambda f, x: jacobian_rows(f, x).T, "Rows and columns are exchanged"),
         (
             lambda f, x: torch.autograd.functional.jacobian(f, x),
             "a function of the library does the work",
         ),
         (
             lambda f, x: jacobian_rows(f, x, clear=False).T,
-            "Second: Rows and columns have changed places",
+            "There are two mistakes",
         ),
         (
             lambda f, x: torch.autograd.grad(f(x), x),
@@ -422,77 +431,83 @@ WRONG = {
         ),
     ],
     "01.10": [
-        (TWICE | {"x + 2": True}, "x + 2: A sum has the local derivative 1"),
-        (TWICE | {"x * x": False}, "x * x: A product needs its factors"),
+        (TWICE | {"x + 2": True}, "x + 2"),
+        (TWICE | {"x * x": False}, "x * x"),
         (TWICE | {"x.exp()": False}, "x.exp(): exp saves its result"),
-        (TWICE | {"x.sum()": True}, "x.sum(): A sum needs only the shape"),
+        (TWICE | {"x.sum()": True}, "x.sum()"),
         (
             TWICE | {"x.relu()": False},
-            "x.relu(): relu needs to know where its result was above zero",
+            "x.relu()",
         ),
         ({"x + 2": False}, "There is no 'x * x' in"),
     ],
     "01.15": [
         (LEARNS | {"w.detach() * w": False}, "detach() cuts one use"),
-        (LEARNS | {"model.eval()(w)": False}, "It stops no recording"),
-        (LEARNS | {"frozen * (w * 3)": False}, "It is a factor on the path"),
-        (LEARNS | {"(w * 3).detach().requires_grad_()": True}, "The path to w was cut before"),
-        (LEARNS | {"torch.tensor(w.item()) * v": True}, "the new tensor is data"),
-        (LEARNS | {"sum([w * 2, w * 3])": False}, "they hold their graphs"),
+        (LEARNS | {"model.eval()(w)": False}, "model.eval()(w)"),
+        (LEARNS | {"frozen * (w * 3)": False}, "frozen * (w * 3)"),
+        (LEARNS | {"(w * 3).detach().requires_grad_()": True}, "(w * 3).detach().requires_grad_()"),
+        (LEARNS | {"torch.tensor(w.item()) * v": True}, "torch.tensor(w.item()) * v"),
+        (LEARNS | {"sum([w * 2, w * 3])": False}, "sum([w * 2"),
     ],
     "01.11": [
-        (softplus_no_grad, "they stop the recording, not the counting of changes"),
-        (softplus_data, "The error is gone and the gradient is wrong, which is worse"),
-        (lambda x: (x + 1).exp().log(), "that is another function"),
+        (softplus_no_grad, "exp saved its result for the gradient"),
+        (softplus_data, "The error is gone"),
+        (lambda x: (x + 1).exp().log(), "Now you add the 1 before exp"),
         (
             lambda x: torch.log(1 + torch.exp(x.detach().requires_grad_())),
-            "The cut before exp keeps the gradient from x",
+            "You cut the path before exp",
         ),
     ],
     "01.12a": [
-        (["Product"], "MeanSquare is wrong: the mean divides by the number of elements"),
-        (["MeanSquare"], "the gradient for x is g * y and the one for y is g * x"),
-        (["Product", "MeanSquare", "Reciprocal"], "Reciprocal is right"),
-        (["Product", "MeanSquare", "Shift"], "Shift is right"),
-        ("product", "There is no product; the suspects are Reciprocal, Product, MeanSquare, Shift"),
+        (["Product"], "MeanSquare is wrong"),
+        (["MeanSquare"], "Product is wrong"),
+        (["Product", "MeanSquare", "Reciprocal"], "Reciprocal is correct"),
+        (["Product", "MeanSquare", "Shift"], "Shift is correct"),
+        ("product", "There is no function called product"),
     ],
     "01.12b": [
-        (_custom(lambda g, x: (x > 0).float()), "The arriving gradient is ignored"),
+        (_custom(lambda g, x: (x > 0).float()), "Your backward ignores the arriving gradient"),
         (_custom(lambda g, x: g), "Where the input was negative, the local derivative is 0"),
         (_custom(lambda g, x: g * (x < 0)), "The mask is the wrong way round"),
         (
             _custom(lambda g, x: g.clamp(min=0)),
-            "The sign of the input decides, not the sign of the gradient",
+            "You cut off negative gradients",
         ),
         (_custom(lambda g, y: g * y, True), "You multiply by the value of ReLU"),
         (_custom(lambda g, x: g * (x >= 0)), "At exactly 0 ReLU has a corner"),
     ],
     "01.5": [
-        (lambda network, *rest: network, "No number of the network has changed"),
-        (mend_rebinding, "`p = p - …` makes a new tensor"),
+        (lambda network, *rest: network, "No parameter of the network has changed"),
+        (teach_rebinding, "No parameter of the network has changed"),
         (
-            mend_recorded,
+            teach_recorded,
             "a leaf Variable that requires grad is being used in an in-place operation",
         ),
-        (lambda *a: mend(*a, clear=False), "p.grad still holds the gradients of the steps before"),
-        (lambda *a: mend(*a, sign=1), "It walks uphill"),
-        (lambda n, i, l, lr, steps: mend(n, i, l, 1, steps), "The learning rate lr is not used"),
-        (lambda n, i, l, lr, steps: mend(n, i, l, 1, steps, clear=False), "There are two mistakes"),
-        (mend_weight_only, "Only the first parameter has changed"),
-        (mend_data, "`.data` goes behind the engine's back"),
+        (
+            lambda *a: teach(*a, clear=False),
+            "p.grad still contains the gradients of the earlier steps",
+        ),
+        (lambda *a: teach(*a, sign=1), "Your loop walks uphill"),
+        (lambda n, i, l, lr, steps: teach(n, i, l, 1, steps), "You don't use the learning rate lr"),
+        (
+            lambda n, i, l, lr, steps: teach(n, i, l, 1, steps, clear=False),
+            "There are two mistakes",
+        ),
+        (teach_weight_only, "Only the first parameter has changed"),
+        (teach_data, "The numbers are right"),
     ],
     "01.14": [
-        (lambda X: X - X.mean(1), "they count as one row, and go along the columns"),
+        (lambda X: X - X.mean(1), "The means are right"),
         (lambda X: X - X.mean(0), "the means of the columns"),
-        (lambda X: X - X.mean(), "one mean for the whole table"),
+        (lambda X: X - X.mean(), "You subtract one mean of the whole table"),
         (lambda X: X - X.sum(1), "Second: This subtracts the sum of each row"),
-        (lambda X: X.sub_(X.mean(1).unsqueeze(1)), "the caller's X was changed in place"),
+        (lambda X: X.sub_(X.mean(1).unsqueeze(1)), "The numbers are right"),
     ],
     "01.13": [
-        (parabola_old_error, "The error is still the error of the line"),
+        (parabola_old_error, "Your error is still the error of the line"),
         (
             lambda x, *rest: tuple(len(x) * g for g in parabola(x, *rest)),
-            "this is 3 times too large",
+            "You added over the points",
         ),
         (lambda *args: tuple(g / 2 for g in parabola(*args)), "The factor 2 is missing"),
         (lambda *args: tuple(-g for g in parabola(*args)), "The sign is wrong"),
@@ -508,7 +523,7 @@ WRONG = {
             lambda x, *rest: parabola_wrong_c(x, *rest, local=1),
             "the path from the error to c has one more factor",
         ),
-        (lambda x, y, a, b, c: parabola(x, y, a, b, c)[:2], "Three gradients are wanted"),
+        (lambda x, y, a, b, c: parabola(x, y, a, b, c)[:2], "Return three gradients"),
         (lambda *args: parabola(*args)[::-1], "Look at grad_a"),
     ],
 }

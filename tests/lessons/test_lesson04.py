@@ -68,16 +68,9 @@ def test_the_lesson_runs_to_its_end_whatever_is_answered(answers, tmp_path, monk
     assert not hasattr(engine.Value, "backward"), (
         "what the notebook gives to its class is the notebook's"
     )
-    yours = [
-        text
-        for head, text in beside(space["order"], "backward.plan").pieces
-        if head.startswith("yours")
-    ]
-    assert (
-        yours[0].startswith("def order(result)")
-        if answers == "right"
-        else "when its checker agrees" in yours[0]
-    )
+    head, text = beside(space["order"], "backward.plan").pieces[0]
+    assert head == ("yours: order" if answers == "right" else "the model's: order")
+    assert text.startswith("def order(result")
 
 
 def test_a_part_is_the_models_until_its_checker_agrees(capsys):
@@ -99,7 +92,9 @@ def test_a_backward_that_does_without_share_does_not_fit_arrays(capsys):
             for parent, local in zip(child.parents, child.local):
                 parent.grad = parent.grad + child.grad * local
 
-    assert finish(backward) is engine.backward and "does not ask share()" in capsys.readouterr().out
+    assert (
+        finish(backward) is engine.backward and "does not call share()" in capsys.readouterr().out
+    )
 
 
 def test_what_is_shown_of_the_core_is_its_source():

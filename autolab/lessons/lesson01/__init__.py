@@ -1,14 +1,14 @@
-"""Lesson 1: computation graphs and gradients. One entry per exercise and per prediction of course/01_graphs.ipynb."""
+"""Lesson 1: computation graphs and gradients. Its exercises and predictions, one entry each."""
 
 import re
 
-from . import backward, control, mending, recording, training
+from . import backward, control, teaching, recording, training
 from .questions import QUESTIONS, WORDS
 
 EXERCISES = {
     e.id: e
     for e in sorted(
-        (e for part in (recording, backward, control, training, mending) for e in part.EXERCISES),
+        (e for part in (recording, backward, control, training, teaching) for e in part.EXERCISES),
         key=lambda e: (int(re.sub(r"\D", "", e.id[3:])), e.id),
     )
 }

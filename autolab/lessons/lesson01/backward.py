@@ -1,4 +1,4 @@
-"""Exercises of sections 4 to 6: paths, hooks, accumulation."""
+"""Exercises about paths, hooks and accumulation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .recording import leaf
 
 
 def slope(a, w1, w2, w3, w4, paths="both", last=-1, factor=False, early=False):
-    """dL/da; the switches make the usual wrong ones."""
+    """Return dL/da; the switches make typical wrong answers."""
     first, second = (w3, w4) if early else (w3 * w1, w4 * w2)
     return last * (first * (paths != "second") + second * (paths != "first")) * (a if factor else 1)
 
@@ -41,47 +41,50 @@ sum_over_paths = Exercise(
         Mistake(
             {"paths": "second"},
             lambda a, w1, w2, w3, w4: (
-                f"This is the gradient of the last path only; the other path adds {-w3 * w1:.1f}."
+                f"This is the gradient of the last path only. The other path contributes {-w3 * w1:.1f}, and paths are added."
             ),
         ),
         Mistake(
             {"paths": "first"},
             lambda a, w1, w2, w3, w4: (
-                f"This is the gradient of the first path only; the other path adds {-w4 * w2:.1f}."
+                f"This is the gradient of the first path only. The other path contributes {-w4 * w2:.1f}, and paths are added."
             ),
         ),
         Mistake(
-            {"last": 1}, "The step from L to d is missing: L = 10 - d has the local derivative -1."
+            {"last": 1},
+            "The edge from L to d is missing. Because L = 10 - d, its local derivative is -1.",
         ),
         Mistake(
             lambda a, w1, w2, w3, w4: -w3 * w1 * w4 * w2,
-            "You multiplied the two paths. Multiply along a path, but add over the paths.",
+            "You multiplied the two paths with each other. Multiply along each path, and then add the paths.",
         ),
         Mistake(
             lambda a, w1, w2, w3, w4: w3 * w1 * w4 * w2,
-            "You multiplied the two paths. Multiply along a path, but add over the paths.",
+            "You multiplied the two paths with each other. Multiply along each path, and then add the paths.",
         ),
         Mistake(
             {"factor": True},
-            "There is a factor a too much: the derivative of w1 * a with respect to a is w1, not w1 * a.",
+            "There is a factor a too many. The derivative of w1 * a with respect to a is w1, not w1 * a.",
         ),
         Mistake(
             lambda a, w1, w2, w3, w4: -(w1 + w3 + w2 + w4),
-            "You added along the paths. Along one path the local derivatives are multiplied.",
+            "You added along the paths. The local derivatives along one path are multiplied instead.",
         ),
         Mistake(
             lambda a, w1, w2, w3, w4: 10 - (w3 * w1 + w4 * w2) * a,
-            "This is L itself, not its derivative.",
+            "This is the value of L. The exercise asks for the derivative of L with respect to a.",
         ),
         Mistake(
             {"early": True},
-            "A path stops one edge early, at b or at c. From b to a there is still the factor w1, from c to a w2.",
+            "Your paths stop one edge too early, at b and at c. The edge from b to a adds the factor w1, and the "
+            "edge from c to a adds the factor w2.",
         ),
     ),
     hints=(
-        "There are two paths from L back to a: one through b, one through c.",
-        "On the path through b the local derivatives are -1 (from L to d), w3 (from d to b) and w1 (from b to a).",
-        "Multiply along each path, then add the two products.",
+        "There are two paths from L back to a. One goes through b, and the other goes through c.",
+        "On the path through b the local derivatives are -1 (from L to d), w3 (from d to b) and w1 (from b to "
+        "a). Write down the path through c in the same way.",
+        "Multiply the local derivatives along each path, and then add the two products.",
     ),
     leaves_out="weights that are tensors of more than one number",
 )
@@ -129,35 +132,35 @@ clip = Exercise(
     mistakes=(
         Mistake(
             lambda g: None,
-            "The gradient went on as it came. What a hook returns is what goes on; "
-            "a hook without `return` gives None, and then nothing changes.",
+            "The gradient was passed on unchanged. The engine passes on what the hook returns, "
+            "and if a hook has no `return`, it returns None, which means: no change.",
         ),
         Mistake(
             lambda g: g.clamp_(-1, 1),
             "The numbers are right, but you changed the arriving gradient in place. "
-            "Other code may still use that tensor: return a new one.",
+            "Other code may still use that tensor, so return a new one instead.",
         ),
         Mistake(
             lambda g: g.clamp(max=1),
-            "Large negative numbers are not clipped. The lower bound is -1.",
+            "Large negative numbers are not clipped yet. They should become -1.",
         ),
         Mistake(
             lambda g: g.clamp(min=-1),
-            "Large positive numbers are not clipped. The upper bound is 1.",
+            "Large positive numbers are not clipped yet. They should become 1.",
         ),
         Mistake(
             lambda g: g / g.norm(),
-            "This scales the whole gradient to length one. Here each number is to be clipped by itself.",
+            "This scales the whole gradient to length one. In this exercise, clip each number by itself.",
         ),
         Mistake(
             lambda g: g.sign(),
-            "This turns every number into -1, 0 or 1. Numbers between -1 and 1 are to stay as they are.",
+            "This turns every number into -1, 0 or 1. But numbers between -1 and 1 should stay as they are.",
         ),
     ),
     hints=(
-        "The hook is called with the gradient of h. What it returns goes on towards x instead.",
-        "There is one tensor method that keeps every number between two bounds.",
-        "g.clamp(-1, 1) gives a new tensor. Do not forget to return it.",
+        "The engine calls the hook with the gradient of h, and passes on what the hook returns.",
+        "One tensor method limits every number to a lower and an upper bound.",
+        "grad.clamp(-1, 1) creates a new tensor. Don't forget to return it.",
     ),
     leaves_out="gradients with NaN",
 )
@@ -167,7 +170,7 @@ clip = Exercise(
 
 
 def descend(start, lr, steps, clear="after", sign=-1, rate=True):
-    """Minimise (w - 3)²; `clear` says when the gradient is cleared: only "after" the update is right here."""
+    """Minimise (w - 3)²; `clear` says when the gradient is cleared, and only "after" the update is correct."""
     w = torch.tensor(start, requires_grad=True)
     for step in range(steps):
         loss = (w - 3) ** 2
@@ -192,9 +195,8 @@ def _forgetful(start, lr, steps):
 
 
 DATA = (
-    "The numbers are right, but `.data` goes behind the engine's back: a change through it is not counted, so that a "
-    "later mistake would give "
-    "wrong gradients instead of an error. Write `with torch.no_grad():`."
+    "The numbers are right, but `.data` hides the change from the engine. If you make a mistake later, you get wrong "
+    "gradients instead of an error. Use `with torch.no_grad():` instead."
 )
 
 train = Exercise(
@@ -213,38 +215,38 @@ train = Exercise(
     mistakes=(
         Mistake(
             {"clear": "never"},
-            "w.grad still holds the gradients of all steps before, added up. The first step is right, "
-            "every later one is too long.",
+            "w.grad still contains the gradients of all earlier steps, added up. So the first step is correct, "
+            "but every later step is too long.",
         ),
         Mistake(
             {"clear": "too early"},
-            "w never moves. The gradient is cleared between backward() and the update, "
+            "w never moves. You clear the gradient between backward() and the update, "
             "so every update subtracts zero.",
         ),
-        Mistake({"clear": "the weight"}, "You cleared w itself. What has to be cleared is w.grad."),
+        Mistake({"clear": "the weight"}, "You cleared w itself. Clear w.grad instead."),
         Mistake(
             {"clear": "once"},
-            "The gradient is cleared once, not in every step: from the third step on old gradients are added "
-            "again.",
+            "You clear the gradient only once. From the third step on, old gradients are added again, so clear it in "
+            "every step.",
         ),
         Mistake(
             {"sign": 1},
-            "It walks uphill: the gradient points to where the loss grows, so it is subtracted.",
+            "Your loop walks uphill. The gradient points to where the loss grows, so you have to subtract it.",
         ),
         Mistake(
             {"rate": False},
-            "The learning rate lr is not used: each step is as long as the gradient.",
+            "You don't use the learning rate lr, so each step is as long as the gradient. Multiply the gradient by lr.",
         ),
         Mistake(
             _forgetful,
-            "`w = w - …` makes a new w: the result of an operation, not a leaf. Its .grad stays None, "
-            "and the next step has nothing to multiply. Update in place under torch.no_grad().",
+            "`w = w - …` creates a new w, which is the result of an operation and not a leaf. Its .grad stays None, "
+            "so the next step has nothing to multiply. Change w in place, under torch.no_grad().",
         ),
     ),
     hints=(
-        "Print w.grad in every step. It should be 2 * (w - 3); is it?",
-        "backward() adds to w.grad. Somebody has to clear it in every step, after it was used.",
-        "After the update: w.grad = None, or w.grad.zero_().",
+        "Print w.grad in every step. It should be 2 * (w - 3). Is it?",
+        "backward() adds to w.grad. So your loop has to clear it in every step, after the update has used it.",
+        "After the update, write w.grad = None, or w.grad.zero_().",
     ),
     leaves_out="other losses than (w - 3)²",
 )

@@ -1,4 +1,4 @@
-"""Exercises of sections 7 to 10: ways out of the graph, Jacobians, what was saved, in-place changes."""
+"""Exercises about leaving the graph, Jacobians, saved tensors and in-place changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def both_gradients(answer, student, teacher):
 
 
 def imitation(student, teacher, cut="teacher", reduce="mean"):
-    """The loss; the switches make the usual wrong ones."""
+    """Return the loss; the switches make typical wrong answers."""
     if cut == "flag":
         teacher.requires_grad_(False)
     sides = {
@@ -59,33 +59,32 @@ one_sided = Exercise(
     mistakes=(
         Mistake(
             {"cut": "nothing"},
-            "The teacher gets a gradient too: nothing cuts its path to the loss.",
+            "The teacher gets a gradient too, because nothing cuts its path to the loss.",
         ),
         Mistake(
             {"cut": "both"},
-            "Now nobody gets a gradient. Nothing connects the loss with the student: everything ran under "
-            "no_grad(), or both sides, or the loss itself, were detached.",
+            "Now neither side gets a gradient. The loss is no longer connected with the student, because everything ran under "
+            "no_grad(), or because you detached both sides, or the loss itself.",
         ),
         Mistake(
             {"cut": "student"},
-            "You cut the wrong side: now the teacher gets the gradient and the student none.",
+            "You cut the wrong side. Now the teacher gets the gradient, and the student gets none.",
         ),
         Mistake(
             lambda student, teacher: ((student - teacher) ** 2).mean().item(),
-            "item() gives a plain Python number. It has no graph, so nothing can be learned from it.",
+            "item() returns a plain Python number. It has no graph, so nothing can learn from it.",
         ),
         Mistake(
             {"cut": "flag"},
-            "The gradients reach the right side, but you switched the caller's tensor off for good: the "
-            "teacher's "
-            "requires_grad is False afterwards. Cut only this one use of it.",
+            "The gradient reaches the right side. But you have switched off the caller's tensor for good, because the "
+            "teacher's requires_grad is False afterwards. Cut only this one use of it.",
         ),
-        Mistake({"reduce": "sum"}, "The loss is a sum of squares. Wanted is their mean."),
+        Mistake({"reduce": "sum"}, "Your loss is the sum of the squares. Return their mean."),
     ),
     hints=(
-        "Which of the four ways out cuts one use of one tensor, and leaves everything else as it is?",
-        "detach() gives a tensor with the same values and no history.",
-        "Write teacher.detach() where the loss uses the teacher.",
+        "Which way of leaving the graph cuts one use of one tensor, and leaves everything else as it is?",
+        "detach() returns a tensor with the same values but without a history.",
+        "In the line of the loss, write teacher.detach() instead of teacher.",
     ),
     leaves_out="a student and a teacher of different shapes",
 )
@@ -126,8 +125,8 @@ rows = Exercise(
     variant=lambda **switches: partial(jacobian, **switches),
     avoid=dict.fromkeys(
         ("jacobian", "jacrev", "jacfwd", "vmap"),
-        "The numbers are right, but here a function of the library does the work. Build it with nothing but "
-        "backward(gradient=…): that is what the library does.",
+        "The numbers are right, but a function of the library does the work. Build the table with nothing but "
+        "backward(gradient=…), because that is what the library does inside.",
     ),
     cases=(
         Case("f(x) = x * x, x = [1., 2., 3.]", lambda: (lambda x: x * x, leaf([1.0, 2.0, 3.0]))),
@@ -141,37 +140,35 @@ rows = Exercise(
     mistakes=(
         Mistake(
             _total,
-            "This is one vector: the sum of all rows. A gradient of ones adds the rows up; "
-            "ask for one row at a time.",
+            "This is a single vector, the sum of all rows. A gradient of ones adds the rows up, so ask for one row at "
+            "a time.",
         ),
         Mistake(
             {"seed": "ones"},
-            "Every row is the sum of all rows. For row i, gradient= must be 1 at position i and 0 elsewhere.",
+            "Every row is the sum of all rows. For row i, gradient= has to be 1 at position i and 0 elsewhere.",
         ),
         Mistake(
             {"fresh": False},
-            "Each row contains the rows before it: x.grad was not cleared between the backward passes.",
+            "Each row contains the rows before it, because you didn't clear x.grad between the backward passes.",
         ),
-        Mistake(
-            {"turned": True}, "Rows and columns have changed places. Row i belongs to output i."
-        ),
+        Mistake({"turned": True}, "Rows and columns are exchanged. Row i belongs to output i."),
         Mistake(
             {"retain": False},
-            "The first backward() freed what the second one needs. You walk the same graph several times: "
-            "retain_graph=True keeps it.",
+            "The first backward() freed what the second one needs. You go through the same graph several times, so "
+            "use retain_graph=True.",
         ),
     ),
     hints=(
-        "gradient=v gives the rows of the Jacobian weighted by v and added. Which v leaves only row i?",
-        "For each i: clear x.grad, then y.backward(v, retain_graph=True) with v zero except for a 1 at i.",
-        "Keep a copy of each row, x.grad.clone(), and join them with torch.stack(rows).",
+        "gradient=v weights the rows of the Jacobian with v and adds them. Which v leaves only row i?",
+        "For each i, clear x.grad and call y.backward(v, retain_graph=True), where v is zero except for a 1 at i.",
+        "Keep a copy of each row with x.grad.clone(), and join the rows with torch.stack(rows).",
     ),
     leaves_out="functions whose result is a matrix",
 )
 
 
 def asked_of(table):
-    """What an exercise is that asks for True or False of each line of code; table: code -> (which, why)."""
+    """Return the parts of an exercise that asks for True or False for each line. table: line -> (which, why)."""
     return {
         "tell": False,
         "observe": lambda answer, code: {"result": answer[code]},
@@ -188,25 +185,24 @@ def asked_of(table):
 FREES = {
     "x + 2": (
         False,
-        "A sum has the local derivative 1, whatever x is: nothing was saved, so nothing can be missing.",
+        "a sum has the local derivative 1, whatever x is. So nothing was saved, and nothing can be missing.",
     ),
     "x * x": (
         True,
-        "A product needs its factors for the gradient. They were saved, and freed by the first "
-        "backward().",
+        "a product needs its factors for the gradient. They were saved, and the first backward() freed them.",
     ),
-    "-x": (False, "The local derivative of -x is -1, whatever x is: nothing was saved."),
+    "-x": (False, "the local derivative of -x is -1, whatever x is. So nothing was saved."),
     "x.exp()": (
         True,
-        "exp saves its result, because that is its own derivative. The first backward() freed it.",
+        "exp saves its result, because the result is also its derivative. The first backward() freed it.",
     ),
     "x.sum()": (
         False,
-        "A sum needs only the shape of x for the gradient, and a shape is not freed.",
+        "for the gradient of a sum the shape of x is enough, and a shape is not freed.",
     ),
     "x.relu()": (
         True,
-        "relu needs to know where its result was above zero. The result was saved, and freed.",
+        "relu has to know where its result was above zero. So the result was saved, and then freed.",
     ),
 }
 
@@ -215,10 +211,10 @@ twice = Exercise(
     title="Which ones raise the second time",
     **asked_of(FREES),
     hints=(
-        "The second backward() raises where a saved tensor is missing. So ask of each: does its gradient need a "
-        "value?",
-        "Write down the derivative of each. If x (or the result) appears in it, something was saved.",
-        "Look at the names: dir(y.grad_fn) lists what begins with _saved_. Plain shapes are not freed.",
+        "The second backward() raises an error if a saved tensor is missing. So ask for each expression whether its "
+        "gradient needs a value.",
+        "Write down the derivative of each expression. If x or the result appears in it, something was saved.",
+        "dir(y.grad_fn) lists the saved values under names that begin with _saved_. Plain shapes are not freed.",
     ),
     leaves_out="the many other operations",
 )
@@ -227,23 +223,26 @@ twice = Exercise(
 # 01.15 which of them still learn --------------------------------------------------------------------------------------
 
 LEARNS = {
-    "w.detach() * w": (True, "detach() cuts one use. The other factor is still w."),
+    "w.detach() * w": (True, "detach() cuts one use of w. The other factor is still connected."),
     "torch.tensor(w.item()) * v": (
         False,
-        "item() takes the number out: the new tensor is data. v learns, w does not.",
+        "item() takes the number out, so the new tensor is plain data. v learns, but w does not.",
     ),
-    "model.eval()(w)": (True, "eval() changes how some layers compute. It stops no recording."),
+    "model.eval()(w)": (
+        True,
+        "eval() changes how some layers compute. It doesn't stop the recording.",
+    ),
     "frozen * (w * 3)": (
         True,
-        "frozen gets no gradient itself. It is a factor on the path to w, which goes on.",
+        "the frozen tensor gets no gradient itself. But it is a factor on the path to w, and the path goes on.",
     ),
     "(w * 3).detach().requires_grad_()": (
         False,
-        "The flag makes a new leaf. The path to w was cut before.",
+        "the flag creates a new leaf. The path to w was already cut before.",
     ),
     "sum([w * 2, w * 3])": (
         True,
-        "A list holds the results, and they hold their graphs. The sum is one more node.",
+        "the list holds the results, and the results hold their graphs. The sum is one more node.",
     ),
 }
 
@@ -252,9 +251,9 @@ learning = Exercise(
     title="Which of them still learn",
     **asked_of(LEARNS),
     hints=(
-        "Draw each of them: is there a way along the arrows from y to w?",
-        "A way ends where history is left out: at detach(), and at a plain number. It does not end at a frozen factor.",
-        "What was cut is not joined again by a flag. And which of the six never cuts anything?",
+        "Draw each graph. Is there a path along the arrows from y to w?",
+        "A path ends where the history is left out, that is, at detach() and at a plain number. It doesn't end at a frozen factor.",
+        "A flag doesn't reconnect what was cut. And which of the six expressions never cuts anything?",
     ),
     leaves_out="the many other ways to lose a gradient",
 )
@@ -270,7 +269,7 @@ def value_and_gradient(answer, x):
 
 
 def softplus(x, how="out of place"):
-    """log(1 + e^x); `how` is the way the 1 is added."""
+    """Return log(1 + e^x); `how` is the way in which the 1 is added."""
     y = x.exp()
     if how == "out of place":
         y = y + 1
@@ -283,7 +282,7 @@ def softplus(x, how="out of place"):
 
 in_place = Exercise(
     id="01.11",
-    title="Mend an in-place change",
+    title="Fix an in-place change",
     observe=value_and_gradient,
     given=lambda x: softplus(x, "in place"),
     reference=softplus,
@@ -295,26 +294,26 @@ in_place = Exercise(
     mistakes=(
         Mistake(
             lambda x: softplus(x, "data"),
-            "The error is gone and the gradient is wrong, which is worse. A change through .data is not counted, "
+            "The error is gone, but the gradient is wrong, which is worse. Changes through .data are not counted, "
             "so exp computed its gradient from the changed values.",
         ),
         Mistake(
             lambda x: softplus(x, "in place"),
-            "exp saved its result for the gradient, and the result is still changed in place before backward() "
-            "uses it. no_grad() or detach() do not help: they stop the recording, not the counting of changes.",
+            "exp saved its result for the gradient, and you still change the result in place before backward() "
+            "uses it. no_grad() and detach() don't help, because they stop the recording but not the counting of changes.",
         ),
         Mistake(
             lambda x: (x + 1).exp().log(),
-            "Now 1 is added before exp: that is another function. Its value is x + 1.",
+            "Now you add the 1 before exp. That is another function, because its value is x + 1.",
         ),
         Mistake(
             lambda x: softplus(x.detach().requires_grad_()),
-            "The cut before exp keeps the gradient from x. Nothing has to be detached here.",
+            "You cut the path before exp, so no gradient reaches x. Nothing has to be detached here.",
         ),
     ),
     hints=(
-        "Which tensor did exp save, and which line changes it?",
-        "`y += 1` writes into the memory that exp saved. `y = y + 1` makes a new tensor.",
+        "Which tensor did exp save, and which line changes that tensor?",
+        "`y += 1` writes into the memory that exp saved, but `y = y + 1` creates a new tensor.",
         "Write y = x.exp() + 1.",
     ),
     leaves_out="very large x, where exp overflows",

@@ -1,4 +1,4 @@
-"""Exercises of sections 1 to 3: what is recorded while you compute."""
+"""Exercises about what is recorded while you compute."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def leaf(values, dtype=None):
 
 
 def graph_text(result: Any, leaves: dict[str, Any]) -> str:
-    """The recorded graph as nested calls, such as Mul(Log(Mul(x1, x2)), Sin(x2)); factors and summands in any order."""
+    """Return the recorded graph as nested calls, such as Mul(Log(Mul(x1, x2)), Sin(x2)), with sorted factors."""
     names = {id(t): name for name, t in leaves.items()}
 
     def text(node: Any) -> str:
@@ -41,8 +41,8 @@ def value_and_graph(answer, x1, x2):
 
 
 PLAIN_NUMBER = (
-    "The number is right, and a node is missing: Python's math, NumPy, `.data` and detach() take numbers out of a tensor. "
-    "Only operations of torch on the tensors themselves leave nodes: torch.log, torch.sin."
+    "The number is right, but a node is missing. Python's math, NumPy, `.data` and detach() take numbers out of a tensor, "
+    "so the graph doesn't see what happens to them. Use torch.log and torch.sin on the tensors themselves."
 )
 
 from_picture = Exercise(
@@ -54,8 +54,8 @@ from_picture = Exercise(
         Case(
             "x1 = 1, x2 = 2",
             lambda: (leaf(1.0), leaf(2.0)),
-            why="Set your graph beside the picture, from the right: a Mul, fed by a Log and a Sin; another Mul feeds the "
-            "Log. x1 goes into one node, x2 into two.",
+            why="Compare your graph with the picture, starting on the right. The last Mul gets its inputs from a Log and a Sin, "
+            "and the Log gets its input from another Mul. x1 is used once, and x2 is used twice.",
         ),
         Case("x1 = 0.5, x2 = 3", lambda: (leaf(0.5), leaf(3.0)), public=False),
         Case(
@@ -65,41 +65,41 @@ from_picture = Exercise(
     mistakes=(
         Mistake(
             lambda x1, x2: (torch.log(x1) + torch.log(x2)) * torch.sin(x2),
-            "The number is right, the graph is another one. The picture has one Log node, fed by a Mul node; "
-            "you recorded two Log nodes and an Add. Different graphs may compute the same function.",
+            "The number is right, but the graph is a different one. The picture has one Log node that follows a Mul node, "
+            "and you recorded two Log nodes and an Add. Different graphs can compute the same function.",
         ),
         Mistake(lambda x1, x2: _math(x1, x2), PLAIN_NUMBER),
         Mistake(lambda x1, x2: torch.log(x1 * x2) * torch.sin(x2.detach()), PLAIN_NUMBER),
         Mistake(
             lambda x1, x2: torch.log(x1.detach() * x2) * torch.sin(x2),
-            "The number is right, but x1 is not in the graph: `.data`, detach() and item() give its numbers without it.",
+            "The number is right, but x1 is not in the graph, because `.data`, detach() and item() only pass on its numbers.",
         ),
         Mistake(
             lambda x1, x2: torch.log(x1 * x2) + torch.sin(x2),
-            "The last node of the picture is a Mul; yours is an Add.",
+            "The last node in the picture is a Mul, but yours is an Add.",
         ),
         Mistake(
             lambda x1, x2: torch.log(x1 + x2) * torch.sin(x2),
-            "In the picture a Mul node feeds the Log; in yours an Add does.",
+            "In the picture the Log node follows a Mul, but yours follows an Add.",
         ),
         Mistake(
             lambda x1, x2: torch.log(x1 * x2) * torch.sin(x1),
-            "In the picture the Sin node hangs on x2; yours hangs on x1.",
+            "In the picture the input of the Sin node is x2, but yours is x1.",
         ),
         Mistake(
             lambda x1, x2: torch.log(x1 * x2 * torch.sin(x2)),
-            "In the picture the Log node comes before the last Mul; yours is the last node.",
+            "In the picture the Log node comes before the last Mul, but your Log is the last node.",
         ),
         Mistake(
             lambda x1, x2: (torch.log(x1 * x2) * torch.sin(x2)).detach(),
-            "The number is right, and nothing was recorded. What leaves the graph: Python's math and NumPy, `.data`, "
-            "item(), detach(), no_grad().",
+            "The number is right, but nothing was recorded. Python's math, NumPy, `.data`, item(), detach() and no_grad() "
+            "all leave the graph.",
         ),
     ),
     hints=(
-        "Read the picture from the right. The last node is what you compute last.",
-        "The last node, Mul, has two inputs: a Log node and a Sin node. So the result is log(…) * sin(…).",
-        "The Log node is fed by a Mul node of x1 and x2. The Sin node is fed by x2 directly.",
+        "Read the picture from the right, because the node on the right is what you compute last.",
+        "The last node is a Mul, and its inputs are a Log node and a Sin node. So the result is log(…) * sin(…).",
+        "The input of the Log node is the product of x1 and x2, and the input of the Sin node is x2 itself.",
     ),
     leaves_out="inputs where the logarithm is not defined",
 )
@@ -121,7 +121,7 @@ def leaf_facts(answer, values):
 
 
 def weight(values, flag="after", factor=0.1):
-    """values times the factor; the switches make the usual wrong ones."""
+    """Return the values times the factor; the switches make typical wrong answers."""
     if flag == "before":
         return torch.tensor(values, requires_grad=True) * factor
     w = torch.tensor(values) * factor
@@ -143,25 +143,25 @@ make_weight = Exercise(
     mistakes=(
         Mistake(
             {"flag": "never"},
-            "Nothing asks for gradients: requires_grad is False. "
-            "(detach() gives such a leaf, too: the flag has to be switched on again.)",
+            "Your tensor doesn't require a gradient, because requires_grad is False. (detach() returns such a leaf too, so "
+            "you would have to switch the flag on again.)",
         ),
         Mistake(
             {"flag": "before"},
-            "w is the result of a multiplication, so it is not a leaf, and its gradient is thrown away. "
-            "The leaf is the tensor inside, which has no name any more.",
+            "w is the result of a multiplication, so it is not a leaf, and its gradient is dropped. "
+            "The leaf is the tensor inside, which no longer has a name.",
         ),
-        Mistake({"factor": 1.0}, "The factor 0.1 got lost."),
+        Mistake({"factor": 1.0}, "The factor 0.1 is missing."),
         Mistake(
             lambda values: _with_retained_grad(values),
-            "retain_grad() keeps the gradient, but this w is still the result of a multiplication, not a leaf: "
-            "an optimizer would refuse it.",
+            "retain_grad() keeps the gradient. But w is still the result of a multiplication and not a leaf, so an optimizer "
+            "would refuse it.",
         ),
     ),
     hints=(
-        "A leaf is a tensor that no recorded operation made. Which line here makes w?",
-        "Do the multiplication first, while nothing requires a gradient. Ask for gradients on the result.",
-        "requires_grad_() switches the flag of a leaf on, in place, and returns the tensor.",
+        "A leaf is a tensor that no recorded operation has made. Which operation makes w here?",
+        "Multiply first, while nothing requires a gradient. Then ask for the gradient of the result.",
+        "requires_grad_() switches on the flag of a leaf and returns the tensor.",
     ),
     leaves_out="other factors than 0.1",
 )
@@ -198,7 +198,7 @@ def _ladder():
 
 
 def node_names(result, once="node", all_parents=True, leaves=True):
-    """A right answer, and with the switches the usual wrong ones."""
+    """Return the names of all nodes; the switches make typical wrong answers."""
     todo, seen, names = [result.grad_fn], set(), []
     while todo:
         node = todo.pop()
@@ -225,7 +225,7 @@ def _without_none(result):
     return names
 
 
-NAMES_REPEAT = "Two different nodes may have the same name, and you list only one of them. Remember nodes, not names."
+NAMES_REPEAT = "Two different nodes can have the same name, and you list only one of them. Remember the nodes instead of the names."
 
 walk = Exercise(
     id="01.6",
@@ -241,8 +241,7 @@ walk = Exercise(
     mistakes=(
         Mistake(
             lambda r: node_names(r, once="visit"),
-            "You list a node once for every way that leads to it. Remember the nodes you have seen, and skip "
-            "those.",
+            "You list a node once for every path that leads to it. Remember the nodes that you have seen, and skip them.",
         ),
         Mistake(lambda r: node_names(r, once="name"), NAMES_REPEAT),
         Mistake(lambda r: list(dict.fromkeys(node_names(r))), NAMES_REPEAT),
@@ -252,23 +251,23 @@ walk = Exercise(
         ),
         Mistake(
             lambda r: node_names(r, leaves=False),
-            "The AccumulateGrad nodes are missing. They are nodes too: they write into the .grad of a leaf.",
+            "The AccumulateGrad nodes are missing. They are nodes too, because they write into the .grad of a leaf.",
         ),
         Mistake(
             lambda r: [r.grad_fn.name()],
-            "This is the last node only. next_functions leads on to the nodes before it.",
+            "This is only the last node. next_functions leads to the nodes before it.",
         ),
         Mistake(
             _without_none,
-            "You walked into a None. next_functions has (None, 0) for an input that needs no gradient, "
-            "such as the number 2 in x * 2: skip it.",
+            "You ran into a None. next_functions contains (None, 0) for an input that needs no gradient, "
+            "such as the number 2 in x * 2. Skip these entries.",
         ),
     ),
     hints=(
-        "Keep a list of nodes still to visit, starting with [result.grad_fn], and take one out until it is empty.",
-        "For each node: skip it if it is None or already seen; otherwise keep its name() and add its parents to the "
+        "Keep a list of the nodes that you still have to visit. Start with [result.grad_fn], and take nodes out until the list is empty.",
+        "Skip a node if it is None or if you have seen it already. Otherwise keep its name() and add its parents to the "
         "list.",
-        "`for parent, nr in node.next_functions` gives the parents. A set of nodes remembers what you have seen.",
+        "`for parent, nr in node.next_functions` gives you the parents. Use a set to remember which nodes you have seen.",
     ),
     leaves_out="graphs of more than a few nodes",
 )

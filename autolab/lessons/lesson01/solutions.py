@@ -183,7 +183,7 @@ class MyReLU(torch.autograd.Function):
         return grad_output * (input > 0)
 
 
-# %% 01.12b: the code that was given, mended
+# %% 01.12b: the given code, with the mask fixed
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, input):
@@ -215,7 +215,7 @@ def parabola_gradients(x, y, a, b, c):
 
 
 # %% 01.5
-def mend(network, image, label, lr, steps):
+def teach(network, image, label, lr, steps):
     for _ in range(steps):
         loss = torch.nn.functional.cross_entropy(network(image), label)
         loss.backward()
@@ -227,7 +227,7 @@ def mend(network, image, label, lr, steps):
 
 
 # %% 01.5: with an optimizer
-def mend(network, image, label, lr, steps):
+def teach(network, image, label, lr, steps):
     optimizer = torch.optim.SGD(network.parameters(), lr=lr)
     for _ in range(steps):
         optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""Exercises of sections 11 and 12: custom functions, and gradients of a fit by hand."""
+"""Exercises about custom functions, and about gradients by hand."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ SUSPECTS = {
     "Reciprocal": (
         False,
         (
-            "Reciprocal is right: the derivative of 1/x is -1/x², and y * y with y = 1/x is 1/x². Run gradcheck on it."
+            "Reciprocal is correct. The derivative of 1/x is -1/x², and with y = 1/x this is -y * y. Run gradcheck on it."
         ),
     ),
     "Product": (
         True,
         (
-            "Product is wrong: the gradient for x is g * y and the one for y is g * x, and they have changed places. "
-            "With x equal to y you cannot see it; with different numbers gradcheck can."
+            "Product is wrong. The gradient for x is g * y and the gradient for y is g * x, but here they are exchanged. "
+            "If x equals y you can't see it, so use different numbers with gradcheck."
         ),
     ),
     "MeanSquare": (
         True,
         (
-            "MeanSquare is wrong: the mean divides by the number of elements, and the backward does not. "
-            "With one element you cannot see it."
+            "MeanSquare is wrong. The mean divides by the number of elements, but the backward doesn't. "
+            "With a single element you can't see it."
         ),
     ),
     "Shift": (
         False,
         (
-            "Shift is right: the derivative of x + 1 is 1, so the arriving gradient goes on unchanged. "
-            "Nothing needs to be saved for that."
+            "Shift is correct. The derivative of x + 1 is 1, so the arriving gradient is passed on unchanged, and nothing has "
+            "to be saved for that."
         ),
     ),
 }
@@ -50,7 +50,7 @@ def named(answer, name):
     unknown = names - SUSPECTS.keys()
     if unknown:
         raise Unfit(
-            f"There is no {', '.join(sorted(map(str, unknown)))}; the suspects are {', '.join(SUSPECTS)}"
+            f"There is no function called {', '.join(sorted(map(str, unknown)))}. Choose from {', '.join(SUSPECTS)}"
         )
     return {"named as wrong": name in names}
 
@@ -63,9 +63,9 @@ suspects = Exercise(
     reference=[name for name, (wrong, _) in SUSPECTS.items() if wrong],
     cases=tuple(Case(name, partial(tuple, [name]), why=why) for name, (_, why) in SUSPECTS.items()),
     hints=(
-        "Run torch.autograd.gradcheck on each, with inputs of type torch.float64 that require gradients.",
-        "Give the inputs several elements, all different: [0.5, 1.0, 2.0]. Equal or single numbers hide mistakes.",
-        "Product takes two inputs: gradcheck(Product.apply, (x, y)).",
+        "Run torch.autograd.gradcheck on each function, with inputs of type torch.float64 that require a gradient.",
+        "Use inputs with several different elements, for example [0.5, 1.0, 2.0]. Equal or single numbers hide mistakes.",
+        "Product has two inputs, so write gradcheck(Product.apply, (x, y)).",
     ),
     leaves_out="whether you found them by gradcheck or by luck",
 )
@@ -81,7 +81,7 @@ def apply_with(cls, x, weights):
 
 
 def relu_with(rule):
-    """A ReLU whose backward computes rule(gradient, input)."""
+    """Return a ReLU whose backward computes rule(gradient, input)."""
 
     class MyReLU(torch.autograd.Function):
         @staticmethod
@@ -105,13 +105,13 @@ def _overwrite(g, x):
 
 
 IGNORED = (
-    "The arriving gradient is ignored. backward() must return the arriving gradient times the local derivative, "
+    "Your backward ignores the arriving gradient. It has to return the arriving gradient times the local derivative, "
     "not the local derivative alone."
 )
 
 my_relu = Exercise(
     id="01.12b",
-    title="Mend the backward of ReLU",
+    title="Fix the backward of ReLU",
     observe=apply_with,
     given=relu_with(_overwrite),
     reference=relu_with(lambda g, x: g * (x > 0)),
@@ -128,7 +128,7 @@ my_relu = Exercise(
             "x = [0., 1.], arriving gradient [4., 4.]",
             lambda: (leaf([0.0, 1.0]), torch.tensor([4.0, 4.0])),
             public=False,
-            why="At exactly 0 ReLU has a corner. PyTorch takes the gradient 0 there; use x > 0.",
+            why="At exactly 0 ReLU has a corner, and PyTorch uses the gradient 0 there. So write x > 0.",
         ),
         Case(
             "x = [[-2., 2.]], arriving gradient [[0., 3.]]",
@@ -141,21 +141,24 @@ my_relu = Exercise(
         Mistake(relu_with(lambda g, x: (x > 0).float()), IGNORED),
         Mistake(
             relu_with(lambda g, x: g),
-            "Nothing is blocked. Where the input was negative, the local derivative is 0.",
+            "Your backward blocks nothing. Where the input was negative, the local derivative is 0.",
         ),
-        Mistake(relu_with(lambda g, x: g * (x < 0)), "The mask is the wrong way round."),
+        Mistake(
+            relu_with(lambda g, x: g * (x < 0)),
+            "The mask is the wrong way round. Pass the gradient on where the input is positive.",
+        ),
         Mistake(
             relu_with(lambda g, x: g.clamp(min=0)),
-            "You cut off negative gradients. The sign of the input decides, not the sign of the gradient.",
+            "You cut off negative gradients. But the sign of the input decides, not the sign of the gradient.",
         ),
         Mistake(
             relu_with(lambda g, x: g * x.clamp(min=0)),
-            "You multiply by the value of ReLU. The local derivative is 1 where the input is positive, else 0.",
+            "You multiply by the value of ReLU. But its local derivative is 1 where the input is positive, and 0 elsewhere.",
         ),
     ),
     hints=(
-        "Where the input is positive, ReLU passes its input on: local derivative 1. Elsewhere 0.",
-        "The gradient for the input is grad_output times the local derivative, element by element.",
+        "Where the input is positive, ReLU returns its input, so the local derivative is 1. Elsewhere it is 0.",
+        "The gradient with respect to the input is grad_output times the local derivative, element by element.",
         "return grad_output * (input > 0)",
     ),
     leaves_out="second derivatives",
@@ -168,12 +171,12 @@ my_relu = Exercise(
 def three(answer, x, y, a, b, c):
     result = answer(x, y, a, b, c)
     if not isinstance(result, tuple | list) or len(result) != 3:
-        raise Unfit("Three gradients are wanted, as `return grad_a, grad_b, grad_c`")
+        raise Unfit("Return three gradients, as in `return grad_a, grad_b, grad_c`")
     return dict(zip(("grad_a", "grad_b", "grad_c"), result))
 
 
 def parabola_gradients(x, y, a, b, c, factor=2.0, over="mean", bend=1.0, slope=None):
-    """The right ones; the switches make the usual wrong ones."""
+    """Return the three gradients; the switches make typical wrong answers."""
     error = y - (a + b * x + bend * c * x**2)
     reduce = torch.mean if over == "mean" else torch.sum
     locals_ = (torch.ones_like(x), x, x**2 if slope is None else slope(x, c))
@@ -182,7 +185,7 @@ def parabola_gradients(x, y, a, b, c, factor=2.0, over="mean", bend=1.0, slope=N
 
 parabola = Exercise(
     id="01.13",
-    title="By hand, with one weight more",
+    title="By hand, with one more weight",
     observe=three,
     reference=parabola_gradients,
     variant=lambda **switches: partial(parabola_gradients, **switches),
@@ -205,43 +208,41 @@ parabola = Exercise(
     mistakes=(
         Mistake(
             {"bend": 0.0},
-            "The error is still the error of the line: c * x ** 2 is missing in it. All three gradients are made "
-            "from it.",
+            "Your error is still the error of the line, because c * x ** 2 is missing. All three gradients depend on it.",
         ),
         Mistake(
             {"over": "sum"},
             lambda x, *rest: (
-                f"You added over the points. The loss is a mean, so this is {len(x)} times too "
-                f"large."
+                f"You added over the points. But the loss is a mean, so your gradient is {len(x)} times too large."
             ),
         ),
         Mistake(
-            {"factor": 1.0}, "The factor 2 is missing: the derivative of error ** 2 is 2 * error."
+            {"factor": 1.0},
+            "The factor 2 is missing, because the derivative of error ** 2 is 2 * error.",
         ),
         Mistake(
             {"factor": -2.0},
-            "The sign is wrong. error = y - (…), so its derivative with respect to a is -1.",
+            "The sign is wrong. Because error = y - (…), its derivative with respect to a is -1.",
         ),
         Mistake(
             {"slope": lambda x, c: x},
-            "grad_a and grad_b are right. The derivative of c * x ** 2 with respect to c is x ** 2, not x.",
+            "grad_a and grad_b are correct. But the derivative of c * x ** 2 with respect to c is x ** 2, not x.",
         ),
         Mistake(
             {"slope": lambda x, c: 2 * c * x},
-            "2 * c * x is the derivative of c * x ** 2 with respect to x. Wanted is the one with respect to c: x "
-            "** 2.",
+            "2 * c * x is the derivative of c * x ** 2 with respect to x. You need the derivative with respect to c, which is "
+            "x ** 2.",
         ),
         Mistake(
             {"slope": lambda x, c: torch.ones_like(x)},
-            "For grad_c the path from the error to c has one more factor: the derivative of c * x ** 2 with "
-            "respect to c.",
+            "For grad_c, the path from the error to c has one more factor, the derivative of c * x ** 2 with respect to c.",
         ),
     ),
     hints=(
-        "First the error: it is the difference of y and the new formula.",
-        "Three nodes lie between the loss and c * x ** 2: the mean, the square, the subtraction. Their product is in "
-        "grad_a already.",
-        "From c * x ** 2 to c there is the factor x ** 2: grad_c is -2 times the mean of x ** 2 * error.",
+        "Start with the error. It is the difference between y and the new formula.",
+        "Between the loss and c * x ** 2 there are three nodes, the mean, the square and the subtraction. grad_a already "
+        "contains the product of their local derivatives.",
+        "From c * x ** 2 to c there is one more factor, x ** 2. So grad_c is -2 times the mean of x ** 2 * error.",
     ),
     leaves_out="inputs with more than one column",
 )

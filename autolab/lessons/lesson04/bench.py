@@ -1,5 +1,5 @@
-"""Where the learner's engine is put together: each part is the learner's own as soon as it is right, and the model's
-until then."""
+"""The learner's engine is put together here: each part is the learner's own as soon as it is correct, and the model
+solution until then."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ MODELS: dict[str, tuple[Any, ...]] = {
 
 
 def use(id: str, *answers: Any) -> Any:
-    """The learner's part of the engine if its checker agrees, else the model's, which is said.
+    """Return the learner's part of the engine if its checker agrees, or else the model solution, and print which one
+    it is.
 
     id: the exercise, such as "04.2". answers: what was written for it; of several the last is checked. Returns as many
     as were given.
@@ -36,7 +37,7 @@ def use(id: str, *answers: Any) -> Any:
         >>> def add(self, other):
         ...     return ...
         >>> add = use("04.2", add)
-        In use: the model's add, until yours agrees. Mend yours in its cell, and run that cell and this one again.
+        In use: the model's add, until yours is correct. Fix yours in its cell, and run that cell and this one again.
     """
     exercise = {e.id: e for e in (*building.EXERCISES, *passing.EXERCISES)}[id]
     right = judge(exercise, answers[-1]).status == "agrees" and (id != "04.5" or _sends(answers[0]))
@@ -46,7 +47,7 @@ def use(id: str, *answers: Any) -> Any:
         found = answers
     else:
         print(
-            f"In use: the model's {names}, until yours agrees. Mend yours in its cell, and run that cell and this one again."
+            f"In use: the model's {names}, until yours is correct. Fix yours in its cell, and run that cell and this one again."
         )
         found = MODELS[id]
         if found == (engine.Value,):  # a class of the notebook's own, to which it may give methods
@@ -74,7 +75,8 @@ def is_model(part: Any) -> bool:
 
 
 def finish(backward: Callable[[Any], None]) -> Callable[[Any], None]:
-    """The learner's `backward` if it can do arrays, too, now that `share` can; else the model's, which is said."""
+    """Return the learner's `backward` if it works with arrays, or else the model solution, and print which one it
+    is."""
     kind = inspect.unwrap(backward).__globals__.get("Value", engine.Value)
     try:
         with np.errstate(all="ignore"):
@@ -91,7 +93,7 @@ def finish(backward: Callable[[Any], None]) -> Callable[[Any], None]:
         print(f"In use: {whose} backward, with arrays.")
         return backward
     print(
-        "In use: the model's backward. Yours is right for numbers, and does not ask share() what to send, so arrays do not fit."
+        "In use: the model's backward. Yours is correct for numbers, but it does not call share(), so it does not work with arrays."
     )
     return engine.backward
 

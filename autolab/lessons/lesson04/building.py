@@ -1,4 +1,4 @@
-"""Exercises of sections 1 to 4: what an operation leaves behind, and in which order it is walked."""
+"""Exercises about building a graph: what an operation keeps, and in which order the backward pass goes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ def remembered(answer, data, several):
     if len(missing) == 5 and not getattr(value, "__dict__", {}):
         return {"result": ...}
     if missing:
-        raise Unfit(f"Something is not kept: `self.{'`, `self.'.join(missing)}`")
+        raise Unfit(
+            f"Your class doesn't keep everything yet. Set `self.{'`, `self.'.join(missing)}`"
+        )
     if isinstance(value.parents, set | frozenset):
         raise Unfit(
-            "`parents` is a set. That forgets which came first, and that both parents of x * x are x: keep them as they come"
+            "`parents` is a set, so it forgets which parent came first, and that both parents of x * x are x. Keep the tuple as it comes"
         )
     if any(one not in parents for one in value.parents):
-        raise Unfit("`parents` holds something other than the parents it was given")
+        raise Unfit("`parents` contains something else than the parents that were passed in")
     simple = isinstance(value.grad, int | float | None)
     return {
         "data": value.data,
@@ -69,24 +71,27 @@ remembers = Exercise(
     mistakes=(
         Mistake(
             {"parents": (), "local": ()},
-            "It takes `parents` and `local`, and keeps neither: `self.parents = parents` is missing, or the like.",
+            "Your class accepts `parents` and `local`, but keeps neither of them. Write `self.parents = parents`, and do the same for `local`.",
         ),
-        Mistake({"parents": ()}, "It forgets its parents: `self.parents = parents`."),
-        Mistake({"local": ()}, "It forgets its local derivatives: `self.local = local`."),
-        Mistake({"op": ""}, "It forgets what it was computed by: `self.op = op`."),
+        Mistake({"parents": ()}, "Your Value forgets its parents. Write `self.parents = parents`."),
+        Mistake(
+            {"local": ()}, "Your Value forgets its local derivatives. Write `self.local = local`."
+        ),
+        Mistake({"op": ""}, "Your Value forgets the name of its operation. Write `self.op = op`."),
         Mistake(
             {"grad": None},
-            "`grad` begins as None. Here shares are added to it, so it begins as 0.0.",
+            "`grad` starts as None, as in PyTorch. But then the first contribution would need a special case, "
+            "because you can't add to None. Start with 0.0 in this engine.",
         ),
         Mistake(
             {"grad": 1.0},
-            "`grad` begins as 1. Only the result's own gradient is 1, and only once backward has begun; all others begin as 0.0.",
+            "`grad` starts as 1. But only the result gets a 1, and only when backward begins. All others start as 0.0.",
         ),
     ),
     hints=(
-        "Five things are kept, each under its own name: `self.data = data` is the first.",
-        "The four arguments are kept as they come. The fifth, `grad`, is given by nobody.",
-        "`self.grad = 0.0`: nothing has arrived yet.",
+        "A Value keeps five things, each under its own name. The first one is `self.data = data`.",
+        "Keep the four arguments as they are. The fifth thing, `grad`, is not an argument.",
+        "Write `self.grad = 0.0`, because nothing has arrived yet.",
     ),
     leaves_out="how it is printed",
 )
@@ -97,30 +102,31 @@ SIGNS = ("+", "*", "tanh")
 
 
 def operation(name, answer, *numbers):
-    """What an operation makes of Values of these numbers. name: its op, which may be another word, but no other's."""
+    """Return what an operation makes of Values of these numbers. name: its op; another word is fine, but not another
+    operation's."""
     operands = [kind_of(answer)(number) for number in numbers]
     result = answer(*operands)
     if result is ...:
         return {"result": ...}
     if not hasattr(result, "parents"):
-        raise Unfit(f"{show(result)} came back, which remembers nothing: return a Value")
-    if not isinstance(result.parents, tuple | list):
         raise Unfit(
-            "Its parents are no tuple: with one parent, too, they are `(self,)`, with a comma"
+            f"Your function returned {show(result)}, which remembers nothing. Return a Value instead"
         )
+    if not isinstance(result.parents, tuple | list):
+        raise Unfit("`parents` is not a tuple. With one parent, write `(self,)`, with the comma")
     if any(not hasattr(p, "parents") for p in result.parents):
         raise Unfit(
-            "`parents` holds something that is no Value: give the operands themselves, not their numbers"
+            "`parents` contains something that is not a Value. Pass the operands themselves, not their numbers"
         )
     if not isinstance(result.local, tuple | list):
         raise Unfit(
-            "`local` is no tuple: it has one number for each parent, and with one parent, too, a comma: `(1.0,)`"
+            "`local` is not a tuple. It has one number for each parent, and with one parent you need a comma, as in `(1.0,)`"
         )
     if any(hasattr(x, "parents") for x in result.local):
-        raise Unfit("`local` holds a Value. Local derivatives are numbers: take its `.data`")
+        raise Unfit("`local` contains a Value. Local derivatives are numbers, so use its `.data`")
     if any(callable(x) for x in result.local):
         raise Unfit(
-            "`local` holds a function. Here it holds numbers: the slope at the operands' values"
+            "`local` contains a function. In this step it should contain numbers, the derivatives at the operands' values"
         )
     names = ("the left one", "the right one") if len(numbers) > 1 else ("the operand",)
     called = {id(operand): name for operand, name in zip(operands, names)}
@@ -134,7 +140,7 @@ def operation(name, answer, *numbers):
 
 
 def operating(name, number, local):
-    """The `variant` of an operation: any of its four parts may be another."""
+    """Return the `variant` of an operation, in which any of its four parts can be replaced."""
 
     def variant(number=number, parents=lambda *operands: operands, op=name, local=local):
         def answer(*operands):
@@ -147,16 +153,17 @@ def operating(name, number, local):
 
 
 def forgotten(*_):
-    """Nothing, where a tuple is wanted."""
+    """Return an empty tuple."""
     return ()
 
 
-NAMELESS = Mistake({"op": ""}, "The op is missing, which is how the explorer calls the operation.")
+NAMELESS = Mistake({"op": ""}, "The op is missing. The explorer uses it as the label of the node.")
 
 
 def misnamed(op):
     return Mistake(
-        {"op": op}, f'The op is "{op}", and the explorer would say so: that is another operation.'
+        {"op": op},
+        f'The op is "{op}", which is the name of another operation. The explorer would show the wrong label.',
     )
 
 
@@ -169,7 +176,7 @@ def grows(a, b):
 
 TURNED = Mistake(
     {"parents": lambda a, b: (b, a)},
-    "The parents are the wrong way round: self is the left one, and comes first.",
+    "The parents are the wrong way round. `self` is the left operand, so it comes first.",
 )
 
 
@@ -187,33 +194,33 @@ addition = Exercise(
     mistakes=(
         Mistake(
             {"parents": forgotten, "local": forgotten},
-            "The result has forgotten its parents: give them to Value, with one local derivative each.",
+            "The result has forgotten its parents. Pass them to Value, with one local derivative for each.",
         ),
-        Mistake({"number": lambda a, b: a * b}, "The number is that of a product."),
+        Mistake({"number": lambda a, b: a * b}, "The number is a product. Return the sum."),
         Mistake(
             grows,
-            "It changes the left operand (`self.data += …`). Others may need its number: make a new Value only.",
+            "Your function changes the left operand (`self.data += …`). Other operations may still need its number, so only create a new Value.",
         ),
         TURNED,
         NAMELESS,
         misnamed("*"),
         Mistake(
             {"local": lambda a, b: (b, a)},
-            "These are the local derivatives of a product. Raise one summand by 0.1: by how much does the sum rise?",
+            "These are the local derivatives of a product. If you raise one summand by 0.1, by how much does the sum rise?",
         ),
         Mistake(
             {"local": lambda a, b: (a, b)},
-            "`local` holds derivatives, not the summands themselves. Raise one summand by 0.1: by how much does the sum rise?",
+            "`local` should contain derivatives, not the summands. If you raise one summand by 0.1, by how much does the sum rise?",
         ),
         Mistake(
             {"local": forgotten},
-            "The local derivatives are missing: one number for each parent, as a tuple.",
+            "The local derivatives are missing. Pass a tuple with one number for each parent.",
         ),
     ),
     hints=(
-        "The result is a new Value: its number is `self.data + other.data`.",
+        "The result is a new Value, and its number is `self.data + other.data`.",
         'Its parents are `(self, other)`, and its op is "+".',
-        "If one summand rises by a little, the sum rises by as much: both local derivatives are 1.0.",
+        "If one summand rises a little, the sum rises by the same amount. So both local derivatives are 1.0.",
     ),
     leaves_out="a plain number as a summand",
 )
@@ -232,36 +239,36 @@ product = Exercise(
     mistakes=(
         Mistake(
             {"parents": forgotten, "local": forgotten},
-            "The result has forgotten its parents: give them to Value, with one local derivative each.",
+            "The result has forgotten its parents. Pass them to Value, with one local derivative for each.",
         ),
-        Mistake({"number": lambda a, b: a + b}, "The number is that of a sum."),
+        Mistake({"number": lambda a, b: a + b}, "The number is a sum. Return the product."),
         Mistake(
             {"parents": lambda a, b: (b, a), "local": lambda a, b: (a, b)},
-            "The two parents, and their local derivatives with them, are the wrong way round: self is the left one, and comes first.",
+            "The two parents and their local derivatives are the wrong way round. `self` is the left operand, so it comes first.",
         ),
         TURNED,
         NAMELESS,
         misnamed("+"),
         Mistake(
             {"local": lambda a, b: (a, b)},
-            "They are swapped. If the left factor rises by a little, the product rises by as much times the right factor.",
+            "The local derivatives are swapped. If the left factor rises a little, the product rises by that amount times the right factor.",
         ),
         Mistake(
             {"local": lambda a, b: (1.0, 1.0)},
-            "These are the local derivatives of a sum. Raise the 2 of 2 * 5 to 2.1: the product rises by 0.5, not by 0.1.",
+            "These are the local derivatives of a sum. If you raise the 2 in 2 * 5 to 2.1, the product rises by 0.5, not by 0.1.",
         ),
         Mistake(
             {"local": lambda a, b: (a * b, a * b)},
-            "The local derivative is not the product: raise the 2 of 2 * 5 to 2.1, and see by how much it rises.",
+            "The local derivative is not the product itself. Raise the 2 in 2 * 5 to 2.1, and see by how much the product rises.",
         ),
         Mistake(
             {"local": forgotten},
-            "The local derivatives are missing: one number for each parent, as a tuple.",
+            "The local derivatives are missing. Pass a tuple with one number for each parent.",
         ),
     ),
     hints=(
-        "It looks like `add`. Only the number and the local derivatives are others.",
-        "Raise the left factor by 0.1: the product rises by 0.1 times the right factor.",
+        "The function looks like `add`. Only the number and the local derivatives differ.",
+        "If you raise the left factor by 0.1, the product rises by 0.1 times the right factor.",
         "So the first local derivative is `other.data`. What is the second?",
     ),
     leaves_out="a plain number as a factor",
@@ -283,7 +290,7 @@ def fork():
 
 
 def ladder(steps=12):
-    """y = y + y, again and again: 2 to the power of `steps` paths."""
+    """Return y after repeating y = y + y: 2 to the power of `steps` paths."""
     y = Value(1.0, op="0")
     for i in range(1, steps + 1):
         y = Value(2.0 * y.data, (y, y), str(i), (1.0, 1.0))
@@ -291,7 +298,7 @@ def ladder(steps=12):
 
 
 def twins():
-    """y = a * b, with one number in both."""
+    """Return y = a * b, with the same number in both."""
     return Value(9.0, (Value(3.0, op="a"), Value(3.0, op="b")), "y", (3.0, 3.0))
 
 
@@ -299,11 +306,15 @@ def walked(answer, make):
     result = make()
     found = answer(result)
     if isinstance(found, str | None) or not hasattr(found, "__iter__"):
-        also = " (`found.reverse()` turns a list around and returns None)" if found is None else ""
-        raise Unfit(f"{show(found)} came back: return a list of Values{also}")
+        also = (
+            " (`found.reverse()` reverses a list in place and returns None)"
+            if found is None
+            else ""
+        )
+        raise Unfit(f"Your function returned {show(found)}. Return a list of Values{also}")
     found = list(found)
     if any(not hasattr(value, "parents") for value in found):
-        raise Unfit("The list holds something that is no Value")
+        raise Unfit("The list contains something that is not a Value")
     there = engine.order(result)
     places = {id(value): i for i, value in enumerate(found)}
     early = [
@@ -324,7 +335,7 @@ def walked(answer, make):
 
 
 def no_memory(result):
-    """Values as often as they are met, level by level."""
+    """Return Values as often as they are met, level by level."""
     found = [result]
     for value in found:
         found += value.parents
@@ -357,7 +368,7 @@ def _deep_first(result):
     return found
 
 
-_TOO_EARLY = "A value is listed when it is first met. In the graph with a fork, b is met before all of its children: it must wait for them."
+_TOO_EARLY = "Your function lists a Value as soon as it meets it. In the graph with a fork it meets b before one of its children, so b has to wait."
 
 
 def _stack(result):
@@ -384,7 +395,7 @@ def _by_number(result):
     return found[::-1]
 
 
-_ORDERED = "Each Value stands once, and before its parents. The lines above say which does not."
+_ORDERED = "Each Value should be in the list once, and before its parents. The lines above tell you which Values are not."
 
 topological = Exercise(
     id="04.4",
@@ -401,38 +412,41 @@ topological = Exercise(
     mistakes=(
         Mistake(
             lambda result: engine.order(result)[::-1],
-            "It is the right list from the wrong end: the result comes first, leaves last.",
+            "The list is reversed. The result should come first, and the leaves last.",
         ),
-        Mistake(no_memory, "What is used twice is listed twice. Keep track of what you have seen."),
+        Mistake(
+            no_memory,
+            "Values that are used twice are in the list twice. Keep track of the Values that you have seen.",
+        ),
         Mistake(_as_met, _TOO_EARLY),
         Mistake(_deep_first, _TOO_EARLY),
         Mistake(_stack, _TOO_EARLY),
         Mistake(
             lambda result: [result],
-            "Only the result is there. Its parents belong to the list, and their parents.",
+            "The list only contains the result. Add its parents, and their parents, and so on.",
         ),
         Mistake(
             _by_number,
-            "Two Values that hold the same number are taken for one. Ask whether it is the very same object: `id(value)`.",
+            "Your function treats two Values with the same number as one. Compare the objects instead, with `id(value)`.",
         ),
         Mistake(
             lambda result: [result, *result.parents],
-            "The parents' parents are missing: go on until there are none.",
+            "The parents of the parents are missing. Go on until there are no more parents.",
         ),
         Mistake(
             lambda result: [value for value in engine.order(result) if value.parents],
-            "The leaves are missing. They have no parents, and belong to the list all the same.",
+            "The leaves are missing. They have no parents, but they belong to the list too.",
         ),
         Mistake(
-            lambda result: engine.order(result)[1:], "The result itself is missing: it comes first."
+            lambda result: engine.order(result)[1:], "The result itself is missing. It comes first."
         ),
     ),
     hints=(
-        "Write an inner function `visit(value)` that visits the parents of a value, each first, and then appends the value itself.",
-        "Keep a list, or a set of `id(value)`, of what was visited, and return at once for those.",
-        "Appended after its parents, each value stands after them. Turn the list around at the end: `found[::-1]`.",
+        "Write an inner function `visit(value)`. It first visits each parent of the value, and then appends the value itself.",
+        "Keep a list, or a set of `id(value)`, of the values that you have visited, and return at once if a value is in it.",
+        "Now each value comes after its parents. So reverse the list at the end, with `found[::-1]`.",
     ),
-    leaves_out="graphs deeper than Python calls functions, 1,000 or so",
+    leaves_out="graphs that are deeper than Python's limit of about 1,000 nested calls",
     tell=False,
 )
 

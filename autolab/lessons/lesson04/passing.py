@@ -1,4 +1,4 @@
-"""Exercises of sections 5 to 8: the backward pass."""
+"""Exercises about the backward pass."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def gradients(answer, make, times):
             for value in engine.order(result)
             if not isinstance(value.grad, (int, float, np.number))
         ]:
-            raise Unfit(f"The gradient of {wrong[0]} is no number any more")
+            raise Unfit(f"The gradient of {wrong[0]} is no longer a number")
     return {f"the gradient of {value.op}": value.grad for value in engine.order(result)}
 
 
@@ -98,13 +98,13 @@ def _each_path(result):
 
 
 def _each_one(result):
-    """1 for everybody."""
+    """Set every gradient to 1."""
     for value in engine.order(result):
         value.grad = 1.0
 
 
 def _to_child(result):
-    """A share is kept by who sends it."""
+    """Write each contribution to the child instead of the parent."""
     result.grad = 1.0
     for child in engine.order(result):
         for _, local in _edges(child):
@@ -112,7 +112,7 @@ def _to_child(result):
 
 
 def _wipes(result):
-    """Each child clears its parents before it sends."""
+    """Clear the parents of each child before it sends."""
     result.grad = 1.0
     for child in engine.order(result):
         for parent in child.parents:
@@ -122,59 +122,61 @@ def _wipes(result):
 
 
 def _clears_behind(result):
-    """The pass, after which results are at 0 again."""
+    """Clear the results after the pass."""
     engine.backward(result)
     for value in engine.order(result):
         value.grad = 0.0 if value.parents else value.grad
 
 
-_TOO_OFTEN = "What is used twice sends twice, its first share included. Let it wait until all has arrived: use `order`."
+_TOO_OFTEN = "A Value that is used twice sends twice, and the first contribution is in both. Let it wait until everything has "
+"arrived, by using `order`."
 
 _CHAIN_MISTAKES = (
     Mistake(
         {"seed": lambda result: 0.0},
-        "Nothing arrives: 0 times anything is 0. The result's own gradient is 1, and somebody has to say so, after all that "
-        "is set to 0.",
+        "Nothing arrives, because 0 times anything is 0. Set the result's own gradient to 1, after you have set the others "
+        "to 0.",
     ),
     Mistake(
         {"seed": lambda result: result.data},
-        "You begin with the result's number. By itself a result rises as much as it rises: 1.",
+        "You start with the result's number. But the derivative of the result with respect to itself is 1.",
     ),
     Mistake(
         {"by": lambda parent, child, local: local},
-        "Each parent gets its local derivative alone. What arrived at the child is missing: multiply by `child.grad`.",
+        "Each parent only gets its local derivative. The gradient that arrived at the child is missing, so multiply by `child.grad`.",
     ),
     Mistake(
         {"by": lambda parent, child, local: child.grad + local},
-        "You add along a path. Along a path one multiplies: slope times slope. One adds where paths meet.",
+        "You add along a path. Multiply the local derivatives along a path instead, and only add where paths meet.",
     ),
     Mistake(
         {"by": lambda parent, child, local: child.data * local},
-        "You multiply by the child's number. It is the child's gradient that is passed on: `child.grad`.",
+        "You multiply by the child's number. Multiply by the child's gradient, `child.grad`, instead.",
     ),
     Mistake(
         {"by": lambda parent, child, local: child.grad * parent.data},
-        "You multiply by the parent's number. What is wanted of the operation is in `local` already.",
+        "You multiply by the parent's number. Everything you need to know about the operation is already in `local`.",
     ),
     Mistake(
         {"by": lambda parent, child, local: 0.0},
-        "The result has its 1, and nobody else gets anything. Is it the child's gradient that is multiplied, and `parent.grad` that is "
-        "written?",
+        "The result has its 1, but no other Value gets anything. Do you multiply the child's gradient, and do you write to "
+        "`parent.grad`?",
     ),
     Mistake(
-        _to_child, "What is sent is written to the child. It belongs to the parent: `parent.grad`."
+        _to_child,
+        "You write the contribution to the child. It belongs to the parent, so write to `parent.grad`.",
     ),
     Mistake(
         _each_one,
-        "Everybody has the gradient 1. That is the seed: it belongs to the result alone, and stands before the loop.",
+        "Every Value has the gradient 1. But the 1 is the seed, which belongs to the result alone. Set it before the loop.",
     ),
     Mistake(
         {"edges": lambda child: _edges(child)[:1]},
-        "Only the first parent of each gets a share. Go through all of them.",
+        "Only the first parent of each child gets a contribution. Go through all parents.",
     ),
     Mistake(
         {"walk": lambda result: engine.order(result)[::-1]},
-        "Only the result has sent something. `order` begins at the result: go through all of it, and from its beginning.",
+        "Only the result has sent something. Go through the whole list of `order`, from its beginning, because the result comes first.",
     ),
 )
 
@@ -191,11 +193,11 @@ along_a_chain = Exercise(
     variant=passing,
     mistakes=_CHAIN_MISTAKES,
     hints=(
-        "Begin with `result.grad = 1.0`. Then go through `order(result)`, and at each child through its parents and local derivatives.",
+        "Begin with `result.grad = 1.0`. Then go through `order(result)`, and for each child go through its parents and local derivatives.",
         "`for parent, local in zip(child.parents, child.local):` gives you both together.",
-        "`share` returns `child.grad * local`, and the loop gives it to the parent: `parent.grad = share(child, parent, local)`.",
+        "`share` returns `child.grad * local`, and the loop stores it in the parent with `parent.grad = share(child, parent, local)`.",
     ),
-    leaves_out="values that are used twice: that is step 6",
+    leaves_out="values that are used twice, because they come in step 6",
 )
 
 every_graph = Exercise(
@@ -215,48 +217,48 @@ every_graph = Exercise(
         *_CHAIN_MISTAKES,
         Mistake(
             engine.straight,
-            "Still `=`: the last share to arrive replaces all before it. Add it to what is there.",
+            "You still use `=`, so the last contribution replaces all earlier ones. Add it to what is already there.",
         ),
         Mistake(
             {"fresh": False, "keep": False},
-            "It is the wrong way round: at the start of a pass results begin at 0.0, and leaves (values without parents) keep what they have.",
+            "It is the wrong way round. At the start of a pass, results start at 0.0, and leaves (Values without parents) keep what they hold.",
         ),
         Mistake(
             {"fresh": False, "seed": lambda result: result.grad + 1.0},
-            "One pass is right; the second finds what the first left: in the middle, and a 1 at the result, which is then 2. "
-            "All but the leaves begin at 0.0.",
+            "The first pass is correct. But the second pass finds what the first one left in the middle, and the result becomes "
+            "2. Set everything except the leaves to 0.0 first.",
         ),
         Mistake(
             {"fresh": False},
-            "One pass is right; the second is not. The gradients in the middle still hold the first pass: results begin at 0.0 each time, "
-            "and only leaves (values without parents) keep what they have.",
+            "The first pass is correct, but the second is not, because the gradients in the middle still hold the first pass. "
+            "Let results start at 0.0 each time, and only let leaves (Values without parents) keep what they hold.",
         ),
         Mistake(
             {"keep": False},
-            "You clear the leaves, too. As in PyTorch, leaves keep what they hold and add to it: clearing them is up to who trains.",
+            "You clear the leaves too. As in PyTorch, leaves should keep what they hold and add to it. The training loop clears them.",
         ),
         Mistake(
             _wipes,
-            "A child wipes out what another has sent before. Clear all results once, before the loop.",
+            "A child deletes what another child has sent before. Clear all results once, before the loop.",
         ),
         Mistake(
             _clears_behind,
-            "Leaves are right. But results are cleared at the end, when one wants to see them: clear them where a pass begins.",
+            "The leaves are correct. But you clear the results at the end, when somebody may want to see them. Clear them where a pass begins.",
         ),
         Mistake(
             {"edges": lambda child: dict(_edges(child)).items()},
-            "In x * x both parents are x: two edges, two shares. A dict or a set keeps one of them.",
+            "In x * x both parents are x, so there are two edges and two contributions. A dict or a set only keeps one of them.",
         ),
         Mistake(
             {"walk": _as_met},
-            "It adds, in the order of meeting: b has sent before all of its gradient was there. Use `order`.",
+            "Your pass adds, but in the wrong order. b sends before its whole gradient has arrived. Use `order`.",
         ),
         *(Mistake({"walk": walk}, _TOO_OFTEN) for walk in (_each_path, no_memory)),
     ),
     hints=(
-        "`parent.grad += share(child, parent, local)`: that mends the first two inputs.",
-        "Backward twice on one graph: what do the values in the middle still hold when the second pass begins?",
-        "Before the seed: `for value in order(result):` set `value.grad = 0.0` if it has parents.",
+        "`parent.grad += share(child, parent, local)` fixes the first two inputs.",
+        "If backward runs twice on one graph, what do the Values in the middle still hold when the second pass begins?",
+        "Before the seed, go through `order(result)` and set `value.grad = 0.0` for each value that has parents.",
     ),
     leaves_out="graphs that change between two passes",
 )
@@ -277,47 +279,50 @@ bend = Exercise(
     mistakes=(
         Mistake(
             {"parents": forgotten, "local": forgotten},
-            "The result has forgotten its parent and its local derivative.",
+            "The result has forgotten its parent and its local derivative. Pass both to Value.",
         ),
         Mistake(
             {"parents": forgotten},
-            "The result has forgotten its parent: `(self,)`, with the comma.",
+            "The result has forgotten its parent. Write `(self,)`, with the comma.",
         ),
         Mistake(
             {"number": np.tan, "local": lambda x: (1 - np.tan(x) ** 2,)},
-            "That is the tangent: `np.tanh`, with an h.",
+            "That is the tangent. Use `np.tanh`, with an h.",
         ),
         NAMELESS,
         misnamed("*"),
         Mistake(
             {"local": lambda x: (1 - 2 * np.tanh(x),)},
-            "`t * 2` is twice t. The square is `t * t`, or `t ** 2`.",
+            "`t * 2` is twice t. Write the square as `t * t` or `t ** 2`.",
         ),
         Mistake(
             {"local": lambda x: (1 - x * x,)},
-            "1 - x * x is taken at the operand. The rule is about the result: 1 minus the square of tanh(x).",
+            "1 - x * x uses the operand. But the rule uses the result: the derivative is 1 minus the square of tanh(x).",
         ),
         Mistake(
             {"local": lambda x: (1 - np.tanh(x),)},
-            "The square is missing: 1 minus the square of the result.",
+            "The square is missing. The derivative is 1 minus the square of the result.",
         ),
         Mistake(
             {"local": lambda x: (1 / np.cosh(x),)},
-            "The square is missing: 1 / cosh(x) ** 2, which is 1 - tanh(x) ** 2.",
+            "The square is missing. The derivative is 1 / cosh(x) ** 2, which equals 1 - tanh(x) ** 2.",
         ),
         Mistake(
             {"local": lambda x: (np.tanh(x) ** 2 - 1,)},
-            "The sign is wrong: tanh rises everywhere, so its slope is positive.",
+            "The sign is wrong. tanh rises everywhere, so its slope is positive.",
         ),
-        Mistake({"local": lambda x: (np.tanh(x),)}, "`local` holds the derivative, not the value."),
-        Mistake({"local": lambda x: (1.0,)}, "The slope is 1 at 0 only; the curve bends."),
+        Mistake(
+            {"local": lambda x: (np.tanh(x),)},
+            "`local` should contain the derivative, not the value.",
+        ),
+        Mistake({"local": lambda x: (1.0,)}, "The slope is only 1 at 0, because the curve bends."),
     ),
     hints=(
-        "`t = np.tanh(self.data)` is the number. One parent: `(self,)`, with the comma.",
-        "The derivative of tanh is 1 minus its square.",
-        "`local` is `(1 - t * t,)`.",
+        "`t = np.tanh(self.data)` is the number, and `parents` is `(self,)`, with the comma.",
+        "The derivative of tanh is 1 minus the square of the result.",
+        "So `local` is `(1 - t * t,)`.",
     ),
-    leaves_out="arrays, which work the same",
+    leaves_out="arrays, which work in the same way",
 )
 
 
@@ -328,12 +333,12 @@ def fitted(answer, shape, wanted):
     if got is ...:
         return {"result": ...}
     if np.asarray(got).dtype.kind not in "iuf":
-        raise Unfit(f"{show(got)} came back, which is no array of numbers")
+        raise Unfit(f"Your function returned {show(got)}, which is not an array of numbers")
     return {"result": np.asarray(got)}
 
 
 def _fitting(way=np.sum, front=True, stretched=True):
-    """Brings back to a shape, in one `way`, over the axes in `front` and those that were `stretched`."""
+    """Return a function that brings an array back to a shape; the switches make typical wrong answers."""
 
     def fit(sent, shape):
         sent = np.asarray(sent)
@@ -363,45 +368,46 @@ broadcast = Exercise(
     variant=_fitting,
     mistakes=(
         Mistake(
-            {"way": np.mean}, "You take the mean. Each copy had its own effect: effects add up."
+            {"way": np.mean},
+            "You take the mean. But each copy had its own effect on the result, and these effects add up.",
         ),
         Mistake(
             {"stretched": False},
-            "Axes in front are right. An axis of size 1 was repeated, too: sum over it and keep it, `keepdims=True`.",
+            "The axes in front are correct. But an axis of size 1 was repeated too, so sum over it and keep it, with `keepdims=True`.",
         ),
         Mistake(
             {"front": False},
-            "Axes of size 1 are right. Axes that broadcasting added in front are to be summed, too.",
+            "The axes of size 1 are correct. But broadcasting also added axes in front, so sum over these too.",
         ),
         Mistake(
             lambda sent, shape: np.asarray(sent),
-            "It gives back what it got. A gradient has the shape of its value.",
+            "Your function returns its argument unchanged. But a gradient has the shape of its value.",
         ),
         Mistake(
             lambda sent, shape: np.asarray(sent).sum(),
-            "Everything is summed to one number. Sum over the repeated axes only.",
+            "You sum everything to a single number. Only sum over the repeated axes.",
         ),
         Mistake(
             lambda sent, shape: np.asarray(sent).sum(axis=0),
-            "You sum over the first axis, whatever was repeated. Compare the shape of `sent` with `shape`: where they agree, nothing was.",
+            "You always sum over the first axis. Compare the shape of `sent` with `shape`. Where they agree, nothing was repeated.",
         ),
         Mistake(
             lambda sent, shape: np.asarray(sent).mean(axis=0),
-            "You take the mean, and of the first axis, whatever was repeated. Copies add up; and sum over what was repeated only.",
+            "You take the mean, and always over the first axis. Copies add up, so use the sum, and only over the axes that were repeated.",
         ),
         Mistake(
             lambda sent, shape: engine.fit(sent, shape).reshape([n for n in shape if n != 1]),
-            "The axes are the right ones. But an axis of size 1 is gone with the sum: keep it, `keepdims=True`.",
+            "You sum over the right axes. But the axis of size 1 is gone, so keep it with `keepdims=True`.",
         ),
         Mistake(
             lambda sent, shape: np.asarray(sent).ravel()[: int(np.prod(shape))].reshape(shape),
-            "The shape is right, but most copies are dropped: sum over them.",
+            "The shape is correct, but most copies are dropped. Sum over them instead.",
         ),
     ),
     hints=(
-        "Broadcasting repeats in two ways: it adds axes in front, and it stretches axes of size 1.",
-        "In front: `extra = sent.ndim - len(shape)`, then `sent.sum(axis=tuple(range(extra)))`.",
-        "Then for each axis of `shape` that is 1: `sent.sum(axis=i, keepdims=True)`.",
+        "Broadcasting repeats in two ways. It adds axes in front, and it stretches axes of size 1.",
+        "For the axes in front, write `extra = sent.ndim - len(shape)`, and then `sent.sum(axis=tuple(range(extra)))`.",
+        "Then, for each axis i of `shape` that is 1, write `sent.sum(axis=i, keepdims=True)`.",
     ),
     leaves_out="arrays without any number",
 )

@@ -37,7 +37,11 @@ class Beside:
             f"<pre tabindex='0' style='{code}'>{escape(text)}</pre></section>"
             for head, text in self.pieces
         ]
-        mine = [part for (head, _), part in zip(self.pieces, parts) if head.startswith("yours")]
+        mine = [
+            part
+            for (head, _), part in zip(self.pieces, parts)
+            if head.startswith(("yours", "the model's"))
+        ]
         columns = [("1 1 20em", mine), ("2 1 62em", parts[len(mine) :])]
         divided = (
             f"<div style='flex:{flex};min-width:0'>{''.join(inside)}</div>"
@@ -48,9 +52,10 @@ class Beside:
 
 
 def beside(mine: Any, *theirs: str) -> Beside:
-    """What the learner wrote, and the source of what does the same in `autolab/engine/core/`, as it is at this moment.
+    """Return what the learner wrote, beside the source of what does the same in `autolab/engine/core/`.
 
-    mine: a function or class of the learner's, or None. theirs: file and name, such as "backward.plan". Of a
+    mine: a function or class of the learner's or of the model solution, or None. theirs: file and name, such as
+    "backward.plan". Of a
     class what stands before its first method is shown.
 
     Raises AttributeError for a name that the core has not.
@@ -62,10 +67,9 @@ def beside(mine: Any, *theirs: str) -> Beside:
         engine/core/errors.py: bad_argument
     """
     pieces = []
-    if is_model(mine):
-        pieces = [("yours", "Yours comes here\nwhen its checker agrees.")]
-    elif mine is not None:
-        pieces = [(f"yours: {mine.__name__}", _source(mine))]
+    if mine is not None:
+        whose = "the model's" if is_model(mine) else "yours"
+        pieces = [(f"{whose}: {mine.__name__}", _source(mine))]
     for name in theirs:
         file, _, inner = name.partition(".")
         module = importlib.import_module(f"{core.__name__}.{file}")

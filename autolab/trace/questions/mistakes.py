@@ -48,6 +48,7 @@ def of_gradient(again: Again, node: Node, arrivals: list[Frame]) -> Iterator[Gue
     if before is not None and before.any():
         sent = []  # whatever else is forgotten, it is forgotten of a sum
     if len(sent) > 1:
+        yield from _paths_forgotten(again, node, own)
         yield from _one_of(again, node, sent)
         if len({edge.child for edge, _ in sent}) > 1:
             yield total / len(sent), "Contributions are added; this is their mean."
@@ -74,6 +75,33 @@ def _before(again: Again, node: Node, arrivals: list[Frame]) -> Any:
     return known
 
 
+def _paths_forgotten(
+    again: Again, node: Node, own: list[tuple[Frame, Edge, Any]]
+) -> Iterator[Guess]:
+    """Yield what comes out if a path is forgotten further up: a contribution to a child that has several."""
+    total: Any = sum(value for _, _, value in own)
+    for child in dict.fromkeys(edge.child for _, edge, _ in own):
+        mine = [(frame, edge) for frame, edge, _ in own if edge.child == child]
+        earlier = again.trace.frames[: mine[0][0].index]
+        came = [
+            (f, array_of(f.value))
+            for f in earlier
+            if f.receiver == child and f.run == mine[0][0].run and f.event == "contribution"
+        ]
+        if len(came) < 2 or any(value is None or value.shape for _, value in came):
+            continue
+        with contextlib.suppress(Unknown):
+            local: Any = sum(again.local(edge) for _, edge in mine)
+            label = again.trace.node(child).label
+            for frame, value in came:
+                source = again.trace.node(frame.node).label
+                yield (
+                    total - local * value,
+                    f"That forgets the paths that run from `{source}` to `{label}`. All contributions to "
+                    f"`{label}` are added before `{label}` sends anything on.",
+                )
+
+
 def _one_of(again: Again, node: Node, sent: list[tuple[Edge, np.ndarray]]) -> Iterator[Guess]:
     """One contribution, or all but one."""
     children = [again.trace.node(edge.child).label for edge, _ in sent]
@@ -86,7 +114,17 @@ def _one_of(again: Again, node: Node, sent: list[tuple[Edge, np.ndarray]]) -> It
         yield value, why
     for i in range(len(sent) if len(sent) > 2 else 0):
         rest = sum(value for j, (_, value) in enumerate(sent) if j != i)
-        yield rest, f"What `{children[i]}` sends is missing. What comes along every path is added."
+        if children.count(children[i]) > 1:
+            yield (
+                rest,
+                f"Only one of the uses of `{node.label}` in `{children[i]}` is counted. Each use is an edge of "
+                f"its own, and each sends a contribution.",
+            )
+        else:
+            yield (
+                rest,
+                f"What `{children[i]}` sends is missing. The contributions of all paths are added.",
+            )
 
 
 def _of_rules(

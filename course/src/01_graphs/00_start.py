@@ -1,29 +1,28 @@
 # %% [markdown]
 # # Lesson 1: Graphs and gradients
 #
-# A network of 78,010 numbers reads a digit that you draw, and gets it wrong. **Which of its 78,010 numbers is to blame, and by how much?**
-# At the end of this lesson you answer that with a few lines of your own, and mend the network with them.
+# A network has learned to read the digits 0 to 4. You show it a 7, and it answers 1, because it has never seen a 7 before.
 #
-# You need Python and the chain rule from school: the derivative of $f(g(x))$ is $f'(g(x)) \cdot g'(x)$. All else is
-# explained when it comes up, and collected in the [glossary](glossary.md). The lesson takes about 90 minutes. The notebooks that go further stand alone.
+# **Which of its 78,010 numbers would you change so that it reads your 7, and by how much?**
 #
-# Each section asks before it shows. A wrong guess costs nothing, and you remember it. Then you run, change, step through the picture (buttons, or arrow
-# keys), and say why. Exercises have a checker that tells you *why* an answer fails. `hint("01.1")` gives hints, one at a time.
+# Nobody could answer that by hand. But one call, `loss.backward()`, answers it for all 78,010 numbers at once. In this lesson you find out how, and at the end you teach the network your own digit with a few lines of your own.
 #
-# You may run the whole notebook at once: questions stay open until you answer, and errors shown on purpose are marked.
+# You need Python, and the chain rule from school: the derivative of $f(g(x))$ is $f'(g(x)) \cdot g'(x)$. Everything else is explained when we need it, and the [glossary](glossary.md) collects the terms. The lesson takes about 90 minutes. You don't have to do it in one sitting, because your answers are kept.
 #
-# The kit is imported under two names. What PyTorch has too runs unchanged after a plain `import torch`, with the same numbers and the same
-# errors. Only this kit has `autolab`, which shows you the graph, `torch.specimens` and `torch.vision`.
+# In each section you first predict what will happen. Don't worry about wrong guesses: they cost nothing, and they are what people remember best. Then you run the code, step through a picture, and explain what you saw. If an exercise isn't right yet, its checker tells you why, and `hint("01.1")` gives you a hint. You can also run the whole notebook at once, because questions stay open until you answer them.
+#
+# You will see two names for the same package. Whatever we write as `torch.…` in this lesson also runs in PyTorch, with the same numbers and the same error messages. Whatever we write as `autolab.…`, such as the pictures of graphs, comes from this kit.
 
 # %% tags=["setup", "colab"]
 
 # %% tags=["setup"]
+import matplotlib.pyplot as plt
 import numpy as np
 
 import autolab
 import autolab as torch
-from autolab.lessons import check, hand, hint, in_words, predict, progress, solved
-from autolab.lessons import short_messages
+from autolab.lessons import check, hand, hint, in_words, plots, predict, progress
+from autolab.lessons import short_messages, solved
 from autolab.widgets import LossLandscape
 
 F = torch.nn.functional

@@ -1,12 +1,11 @@
 # %% [markdown] tags=["section", "exercise", "explain"]
 # ## 2. Addition
 #
-# An operation does two things: it computes, and it leaves behind what backward will need. If one summand rises by 0.1, the sum rises by 0.1, whatever the numbers are.
-# So both local derivatives of a sum are 1.
+# An operation does two things. It computes the result, and it keeps what the backward pass will need. For a sum, this is easy: if one summand rises by 0.1, the sum also rises by 0.1, whatever the numbers are. So both local derivatives are 1.
 #
 # ### Exercise 04.2: addition
 #
-# Return a new `Value`: the sum, its two parents in order, the op `"+"`, and the two local derivatives.
+# Return a new `Value` with the sum, the two parents in their order, the op `"+"`, and the two local derivatives.
 
 # %% tags=["exercise"]
 def add(self, other):
@@ -15,8 +14,7 @@ def add(self, other):
 check("04.2", add)
 
 # %% [markdown]
-# As `Value.__add__`, Python calls your function for `a + b`. And here is your engine in the explorer. It reads `data`, `parents`, `op` and `local`, nothing else. You have no
-# backward yet, so it multiplies your local derivatives itself, and says so.
+# If we store your function as `Value.__add__`, Python calls it for `a + b`. Then we can look at your engine in the explorer. The explorer only reads `data`, `parents`, `op` and `local`. You haven't written a backward pass yet, so it multiplies your local derivatives itself, and says so.
 
 # %% tags=["code", "picture"]
 Value.__add__ = use("04.2", add)
@@ -25,5 +23,5 @@ y = a + b
 autolab.explore(y)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a sum hands on what arrives, unchanged, to both. PyTorch calls its node
+# **Takeaway:** a sum passes the gradient that arrives on to both of its parents, unchanged. PyTorch's node for it is called
 # [`AddBackward0`](https://docs.pytorch.org/docs/stable/notes/autograd.html).

@@ -1,5 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 3. Multiplication
+#
+# For a product, the local derivatives depend on the numbers. Predict one of them before we measure it with a nudge.
 
 # %% tags=["predict"]
 q1 = predict("04.q1")
@@ -16,7 +18,7 @@ q1.reveal(slope)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.3: multiplication
 #
-# Step through the picture below: the factor on each arrow is your local derivative. In a product it depends on the *other* operand, so that has to be kept.
+# Write the product in the same way as the sum. The local derivative with respect to one factor is the *other* factor, so your operation has to keep both numbers. If you then step through the picture below, you see how the explorer multiplies the gradients by your local derivatives.
 
 # %% tags=["exercise"]
 def multiply(self, other):
@@ -33,5 +35,5 @@ y = b + c
 autolab.explore(y)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** what a rule needs, the operation keeps. PyTorch calls it a
+# **Takeaway:** an operation keeps whatever its rule will need later. PyTorch calls this a
 # [saved tensor](https://docs.pytorch.org/docs/stable/notes/autograd.html#saved-tensors).

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 4. The order
 #
-# Backward walks from the result to the leaves. In the graph above `b` is used twice.
+# The backward pass goes from the result to the leaves. In the graph above, `b` is used twice, by `c` and by `y`, and that makes the order interesting. A Value that was computed from `b` is called a **child** of `b`.
 
 # %% tags=["predict"]
 q2 = predict("04.q2")
@@ -10,7 +10,7 @@ q2
 # %% tags=["code"]
 children = {"b": ["y", "c"], "c": ["y"], "x": ["b", "c"], "a": ["b"]}
 ready = [name for name, used_by in children.items() if used_by == ["y"]]
-print("has heard from all its children once y has sent:", ready)
+print("complete as soon as y has sent its gradients:", ready)
 
 # %% tags=["reveal"]
 q2.reveal()
@@ -18,8 +18,7 @@ q2.reveal()
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.4: the order
 #
-# Return a list of all Values behind a result, the result included: each once, and each *before* its parents. So nobody sends before having heard
-# from all children. This is a **topological order**. Most graphs have several; any will do.
+# Return a list of all Values behind a result, including the result itself. Each Value should be in the list once, and *before* its parents. If we go through the list from the beginning, no Value sends anything before all of its children have sent theirs. Such a list is called a **topological order**. Most graphs have several of them, and any of them is fine.
 
 # %% tags=["exercise"]
 def order(result):
@@ -32,5 +31,5 @@ order = use("04.4", order)
 print(" -> ".join(f"{v.op or 'leaf'} {v.data:g}" for v in order(y)))
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** first hear from all children, then send. PyTorch numbers its nodes when they are made, and goes
+# **Takeaway:** a Value may send its gradient on as soon as all of its children have sent theirs. PyTorch numbers its nodes when they are made, and goes
 # [from the newest to the oldest](https://docs.pytorch.org/docs/stable/notes/autograd.html).

@@ -1,5 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 5. Backward
+#
+# Now we can compute gradients. Let's begin with a chain, in which nothing is used twice.
 
 # %% tags=["predict"]
 q3 = predict("04.q3")
@@ -15,10 +17,9 @@ q3.reveal(slope)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.5: backward
 #
-# Along a path slopes are multiplied. So each child sends each parent a **share**: its own gradient times the local derivative. The first gradient is that of the result
-# by itself: 1, the **seed**. Write both functions. For now no Value is used twice, so a share may be assigned: `parent.grad = …`.
+# Along a path, local derivatives are multiplied. So each child sends each of its parents a **contribution**: its own gradient times the local derivative. The pass starts with the gradient of the result with respect to itself, which is 1. This first gradient is called the **seed**.
 #
-# From then on the explorer steps through *your* backward: it runs it, and watches each write to a `grad`.
+# Write both functions. For now no Value is used twice, so you can assign what is sent: `parent.grad = …`. From here on, the explorer steps through *your* backward pass. It runs your function and watches every change of a `grad`.
 
 # %% tags=["exercise"]
 def share(child, parent, local):
@@ -26,7 +27,7 @@ def share(child, parent, local):
 
 
 def backward(result):
-    return ...      # the seed; then each child in your order, each of its parents
+    return ...      # the seed; then each child in your order, and each of its parents
 
 check("04.5", backward)
 
@@ -37,5 +38,5 @@ c = (a * four) * three
 autolab.explore(c)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a child's gradient times the local derivative, edge by edge. In PyTorch's words it is a
+# **Takeaway:** on every edge, the child's gradient is multiplied by the local derivative. PyTorch calls this a
 # [vector-Jacobian product](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).

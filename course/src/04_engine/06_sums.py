@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 6. Where paths meet
 #
-# Now a Value is used twice. First break it on purpose, with an `=` that should be `+=`.
+# Now let's use a Value twice. First we break the engine on purpose, with an `=` where there should be a `+=`.
 
 # %% tags=["predict"]
 q4 = predict("04.q4")
@@ -12,7 +12,7 @@ def careless(result):
     result.grad = 1.0
     for child in order(result):
         for parent, local in zip(child.parents, child.local):
-            parent.grad = share(child, parent, local)           # = and not +=
+            parent.grad = share(child, parent, local)           # = instead of +=
 
 Value.backward = careless
 x = Value(3.0)
@@ -27,8 +27,9 @@ q4.reveal(x.grad)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.6: where paths meet
 #
-# The last step above says what was lost. Paths add up, so shares **accumulate**: each is added to what is there. That brings a duty along. Backward may run twice on one graph. Then *results* begin at
-# 0.0 again, and *leaves* keep what they hold, as in PyTorch. Mend your backward.
+# The last step in the picture tells you what was lost. Paths add up, so contributions have to **accumulate**: each of them is added to what is already there.
+#
+# That brings a new duty. Somebody may call `backward()` twice on the same graph. Then the gradients of *results* have to start at 0.0 again, while *leaves* keep what they hold, as in PyTorch. Fix your backward pass so that it does both.
 
 # %% tags=["exercise"]
 def backward(result):
@@ -45,7 +46,7 @@ y = b + b * x
 autolab.explore(y)
 
 # %% [markdown]
-# That is right: 25 for `x`. Now break it once more. No order: everybody sends as soon as something arrives. Guess; then step to where a share comes "too late".
+# Now the gradient of `x` is 25, which is correct. Let's break the engine once more, this time without an order. In the next cell, every Value sends as soon as something arrives. Make your prediction, and then step to the place where a contribution comes too late.
 
 # %% tags=["predict"]
 q5 = predict("04.q5")
@@ -54,7 +55,7 @@ q5
 # %% tags=["code", "picture"]
 def hasty(result):
     result.grad, waiting = 1.0, [result]
-    for child in waiting:                   # as they come, as often as they come
+    for child in waiting:                   # in the order of arrival, as often as they come
         for parent, local in zip(child.parents, child.local):
             parent.grad += share(child, parent, local)
             waiting.append(parent)
@@ -69,5 +70,4 @@ wrong
 q5.reveal(x.grad)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** add, and in a topological order. Without one of them the numbers are wrong, and nothing complains.
-# PyTorch's [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html) accumulates into leaves with the same `+=`.
+# **Takeaway:** add the contributions, and go through the graph in a topological order. If one of the two is missing, the numbers are wrong, and there is no error message. PyTorch's [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html) accumulates into the leaves in the same way.

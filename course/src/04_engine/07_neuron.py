@@ -1,12 +1,17 @@
-# %% [markdown] tags=["section", "exercise", "explain"]
+# %% [markdown] tags=["section", "explain"]
 # ## 7. A neuron
 #
-# Sums and products of inputs with weights make straight lines only. A **neuron** adds weighted inputs, and then bends the sum: here by **tanh**, a curve that rises from
-# −1 to 1 and is flat at both ends.
-#
+# If we only add and multiply inputs and weights, the result is always a straight line. A **neuron** therefore bends its sum. First it adds weighted inputs, and then it applies a curve such as **tanh**, which rises from −1 to 1 and is flat at both ends.
+
+# %% tags=["picture"]
+places = np.linspace(-4, 4, 81)
+axes = plots.curves(places, {"tanh": np.tanh(places), "its slope": 1 - np.tanh(places) ** 2},
+                    xlabel="x", ylabel="")
+
+# %% [markdown] tags=["exercise"]
 # ### Exercise 04.7: a bend: tanh
 #
-# With $t = \tanh x$ the derivative is $1 - t^2$. Use `np.tanh`. There is one parent, so `parents` and `local` have one entry each.
+# With $t = \tanh x$ the derivative is $1 - t^2$. Use `np.tanh`. Because there is only one parent, `parents` and `local` have one entry each.
 
 # %% tags=["exercise"]
 def tanh(self):
@@ -35,5 +40,13 @@ neuron = (w1 * x1 + w2 * x2 + bias).tanh()
 autolab.explore(neuron)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a new operation is a number and its local derivatives; nothing else of the engine changes. Where its curve is flat a neuron is **saturated**: nothing is sent back, and it cannot learn.
-# PyTorch lets you [add your own](https://docs.pytorch.org/docs/stable/notes/extending.html), too.
+# **Takeaway:** a new operation is a number and its local derivatives, and nothing else in the engine changes. If a neuron is on a flat part of its curve, it is **saturated**: almost no gradient passes through it, so it can't learn.
+# PyTorch also lets you [add operations of your own](https://docs.pytorch.org/docs/stable/notes/extending.html).
+
+# %% [markdown] tags=["open"]
+# ### Open task: an operation of your own
+#
+# Which operation would you like to have? For example, add `exp`, `relu`, `sin` or a power to your `Value`. Write it in the empty cell, build a small graph with it, and check its gradient with a nudge, as in section 3.
+
+# %% tags=["open", "code"]
+# your operation, a graph that uses it, and a nudge

@@ -1,15 +1,14 @@
 # %% [markdown] tags=["section"]
 # ## 8. Arrays
 #
-# A network has thousands of numbers. One object each would be slow. But `data` may be a NumPy **array**, a table of numbers, and your rules still hold, number by number. One thing is new.
-# **Broadcasting**: NumPy repeats a small array to fit a large one, as a row that is added to every row of a table.
+# A network has thousands of numbers, and one object for each number would be slow. But nothing stops us from using a NumPy **array**, a table of numbers, as `data`. Your rules still hold for every number in it. Only one thing is new, and that is **broadcasting**: if the shapes differ, NumPy repeats the smaller array, for example a row that is added to every row of a table.
 
 # %% tags=["predict"]
 q7 = predict("04.q7")
 q7
 
 # %% tags=["code"]
-steps = np.eye(3)                       # in each row another number of b rises by 1
+steps = np.eye(3)                       # each row raises another number of b by 1
 raised = np.array([(np.zeros((4, 3)) + step).sum() for step in steps])
 print("the loss rises by", raised)
 
@@ -19,8 +18,7 @@ q7.reveal(raised)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.8: back to its shape
 #
-# What was repeated has several paths, and paths add up. `sent` is an array; sum it over all that broadcasting repeated, so that the result has the shape `shape`. Broadcasting adds axes in front,
-# and stretches axes of size 1.
+# If a number was repeated, it has several paths to the result, and paths add up. `sent` is an array. Sum it over everything that broadcasting has repeated, so that the result has the shape `shape`. Broadcasting can repeat in two ways: it adds axes in front, and it stretches axes of size 1.
 
 # %% tags=["exercise"]
 def fit(sent, shape):
@@ -29,8 +27,7 @@ def fit(sent, shape):
 check("04.8", fit)
 
 # %% [markdown]
-# Now `share` brings each share to its parent's shape. And a local derivative may be a *function*: that of a matrix product would be a huge table, but what it makes of a gradient is one more
-# matrix product. The last operation is the **loss** of a classifier, the **cross-entropy**: minus the logarithm of the probability that it gave to the right answer.
+# Now `share` can bring each contribution to the shape of its parent. It also learns something new: a local derivative may be a *function*. We need this for the **matrix product**. Its full table of derivatives would be huge, but the table times a gradient is just another matrix product. So we keep two functions that compute these products.
 
 # %% tags=["code"]
 fit = use("04.8", fit)
@@ -43,6 +40,13 @@ def matmul(self, other):
     a, b = self.data, other.data
     return Value(a @ b, (self, other), "@", (lambda g: g @ b.T, lambda g: a.T @ g))
 
+Value.__matmul__ = matmul
+Value.backward = finish(backward)
+
+# %% [markdown]
+# The last operation is the loss of a classifier, the **cross-entropy**. It first turns each row of scores into probabilities that add up to 1, and then takes minus the logarithm of the probability of the right answer. Its derivative is surprisingly simple: the probabilities, minus 1 at the right answer, divided by the number of rows.
+
+# %% tags=["code"]
 def cross_entropy(scores, labels):
     rows, chances = np.arange(len(labels)), np.exp(scores.data)
     chances = chances / chances.sum(axis=1, keepdims=True)      # each row adds up to 1
@@ -51,9 +55,6 @@ def cross_entropy(scores, labels):
     mean = -np.log(chances[rows, labels]).mean()
     return Value(mean, (scores,), "cross_entropy", (local,))
 
-Value.__matmul__ = matmul
-Value.backward = finish(backward)
-
 # %% tags=["picture"]
 table, weights = Value(np.array([[1.0, 2.0], [3.0, 4.0]])), Value(np.eye(2))
 row = Value(np.array([0.5, -0.5]))
@@ -61,5 +62,5 @@ loss = cross_entropy((table @ weights + row).tanh(), np.array([0, 1]))
 autolab.explore(loss)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a gradient has the shape of its value; what was repeated is summed.
+# **Takeaway:** a gradient has the shape of its value, so whatever was repeated is summed.
 # PyTorch on [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html).

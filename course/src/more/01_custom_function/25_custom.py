@@ -1,8 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 1. A function from a tutorial
+# ## 1. A custom function
 #
-# You can add a node of your own: say what goes forward, and what goes back. Here is one from a tutorial, for
-# $y = 3x^2 + 2x + 1$. Its derivative is $6x + 2$. Read it, and answer.
+# A **custom function** is an operation with a forward and a backward that you have written. The next one comes from a tutorial. It computes $y = 3x^2 + 2x + 1$, so its derivative is $6x + 2$. Read it carefully, and then answer the question.
 
 # %% tags=["code"]
 class Quadratic(torch.autograd.Function):
@@ -21,7 +20,7 @@ q27 = predict("01.q27")
 q27
 
 # %% [markdown]
-# Train with it: walk downhill on $y / 2$. The lowest point is at $x = -1/3$.
+# Let's train with it and walk downhill on $y / 2$. The lowest point is at $x = -1/3$.
 
 # %% tags=["code"]
 x = torch.tensor(-3.0, requires_grad=True)
@@ -35,8 +34,7 @@ for step in range(41):
     x.grad = None
 
 # %% [markdown]
-# There is a tool that tells. `gradcheck` changes each input by a tiny amount, sees what the result does, and compares that with the
-# `backward`. It needs the precision of `torch.float64`.
+# There is a tool that gives the answer. `gradcheck` changes each input by a tiny amount, observes how much the result changes, and compares this with what the `backward` returns. It needs the precision of `torch.float64`.
 
 # %% tags=["code"]
 x = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
@@ -51,20 +49,14 @@ except RuntimeError as error:
 q27.reveal(right)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The loss fell, and stayed at 0.5. The lowest value is 0.3333. Multiplication binds more tightly than addition: `grad_output * 6*input + 2` is $(\bar y \cdot 6x) + 2$. The 2 is added whatever arrives. In
-# numbers, at the end of the training: $\bar y = \tfrac12$, so the rule gives $3x + 2$, which is zero at $x = -2/3$. The right one is
-# $\bar y \cdot (6x + 2) = 3x + 1$, zero at $x = -1/3$.
+# **Why.** The loss fell, but it stayed at 0.5, and the lowest value is 0.3333. The reason is that multiplication binds more tightly than addition. `grad_output * 6*input + 2` means $(\bar y \cdot 6x) + 2$, so the 2 is added whatever arrives. At the end of the training $\bar y = \tfrac12$, so the rule gives $3x + 2$, which is zero at $x = -2/3$. The correct rule gives $\bar y \cdot (6x + 2) = 3x + 1$, which is zero at $x = -1/3$.
 #
-# If $\bar y$ happens to be 1, the wrong rule gives the right number. That is why a quick test with `y.backward()` on a single number does not show it.
-# Read the two tables of the message. Each row belongs to an input, each column to an output. Off the diagonal stands a 2: the rule claims that
-# every output depends on every input.
+# If $\bar y$ happens to be 1, the wrong rule gives the right number. That is why a quick test with `y.backward()` on a single number doesn't reveal the mistake. Now read the two tables in the message. Each row belongs to an input, and each column to an output. The wrong rule has a 2 off the diagonal, so it claims that every output depends on every input.
 #
-# A `backward` hands on what arrives times the local derivative. So it has to be proportional to what arrives. This holds for every rule you will ever write.
-#
-# The mended one, and its node in the picture:
+# A `backward` has to return what arrives times the local derivative. So its result must be proportional to what arrives. This holds for every rule that you will ever write. Here is the function with a correct rule, and its node in the picture:
 
 # %% tags=["code"]
-class MendedQuadratic(torch.autograd.Function):
+class FixedQuadratic(torch.autograd.Function):
     @staticmethod
     def forward(ctx, input):
         ctx.save_for_backward(input)
@@ -75,11 +67,11 @@ class MendedQuadratic(torch.autograd.Function):
         input, = ctx.saved_tensors
         return grad_output * (6 * input + 2)
 
-print(torch.autograd.gradcheck(MendedQuadratic.apply, x))
+print(torch.autograd.gradcheck(FixedQuadratic.apply, x))
 
 # %% tags=["picture"]
 x = torch.tensor(2.0, requires_grad=True)
-y = MendedQuadratic.apply(x) / 2
+y = FixedQuadratic.apply(x) / 2
 explorer = autolab.explore(y)
 explorer.ask("x", "grad", id="01.a9")
 explorer
@@ -90,7 +82,7 @@ in_words("01.w7")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.12a: find the wrong backward
 #
-# Two of these four are wrong. Find them with `gradcheck`. Give the names as a list, such as `["Shift"]`.
+# Two of these four functions are wrong. Find them with `gradcheck`, and give their names as a list, such as `["Shift"]`.
 
 # %% tags=["exercise"]
 class Reciprocal(torch.autograd.Function):              # 1 / x
@@ -145,10 +137,9 @@ wrong = ...
 check("01.12a", wrong)
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.12b: mend the backward of ReLU
+# ### Exercise 01.12b: fix the backward of ReLU
 #
-# ReLU replaces negative numbers by 0. This one is from a tutorial, too. It works as long as the arriving gradient is 1 everywhere. Mend its
-# `backward`. At exactly 0, take the gradient 0, as PyTorch does.
+# ReLU replaces negative numbers by 0. This version also comes from a tutorial, and it works as long as the arriving gradient is 1 everywhere. Fix its `backward`. At exactly 0, use the gradient 0, as PyTorch does.
 
 # %% tags=["exercise"]
 class MyReLU(torch.autograd.Function):
@@ -168,7 +159,7 @@ class MyReLU(torch.autograd.Function):
 check("01.12b", MyReLU)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a backward returns the arriving gradient times the local derivative, and `gradcheck` is the judge, not the loss.
+# **Takeaway:** a backward returns the arriving gradient times the local derivative. Whether it is correct is decided by `gradcheck`, not by a falling loss.
 # PyTorch on [custom functions](https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd) and
 # [`gradcheck`](https://docs.pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html).
 

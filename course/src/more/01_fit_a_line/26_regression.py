@@ -1,8 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 1. Fit a line
+# ## 1. By hand and by graph
 #
-# Everything comes together. You fit a line $a + b x$ to 100 points that were made with $a = 1$ and $b = 2$, plus noise. First with the
-# gradients by hand, then by the graph, then with an optimizer, then with a module. All four have to find the same line.
+# The data are 100 points that were made with $a = 1$ and $b = 2$, plus some noise. We look for the line $a + b x$ that fits them best.
 
 # %% tags=["code"]
 np.random.seed(42)
@@ -13,9 +12,7 @@ y = torch.from_numpy(y_data).float()
 print(x.shape, y.shape, x.requires_grad)
 
 # %% [markdown]
-# **1. By hand.** The loss is the mean of the squared errors, $\frac1n \sum e_i^2$ with $e_i = y_i - (a + b x_i)$. Between the loss and `a` lie four
-# nodes: the mean, the square, the subtraction, and the addition. Multiply along the path: $\frac1n \cdot 2 e_i \cdot (-1) \cdot 1$, and add over the 100 points. For `b` there is
-# one more factor, $x_i$. So this needs nothing but NumPy:
+# **By hand.** The loss is the mean of the squared errors, $\frac1n \sum e_i^2$ with $e_i = y_i - (a + b x_i)$. Between the loss and `a` there are four nodes: the mean, the square, the subtraction and the addition. If we multiply along the path, we get $\frac1n \cdot 2 e_i \cdot (-1) \cdot 1$, and then we add over the 100 points. For `b` there is one more factor, $x_i$. So NumPy is all we need:
 
 # %% tags=["code"]
 torch.manual_seed(42)
@@ -27,9 +24,9 @@ for epoch in range(1000):
 print(f"a = {a:.4f}, b = {b:.4f}")
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.13: by hand, with one weight more
+# ### Exercise 01.13: by hand, with one more weight
 #
-# Now a parabola, $a + b x + c x^2$, and three gradients. Change the code below: it is still the one for the line. No `backward()` here.
+# Now fit a parabola, $a + b x + c x^2$. It has three gradients. The code below is still the code for the line, so change it. Don't use `backward()` here.
 
 # %% tags=["exercise"]
 def parabola_gradients(x, y, a, b, c):
@@ -42,7 +39,7 @@ def parabola_gradients(x, y, a, b, c):
 check("01.13", parabola_gradients)
 
 # %% [markdown]
-# **2. By the graph.** The loop below needs no formula for the gradients. First an attempt that fails. This error is on purpose:
+# **With the graph.** The next loop needs no formula for the gradients. Let's start with an attempt that fails. This error is on purpose:
 
 # %% tags=["code", "raises-exception"]
 torch.manual_seed(42)
@@ -55,8 +52,7 @@ for epoch in range(2):
     b = b - 0.1 * b.grad
 
 # %% [markdown] tags=["explain"]
-# **Why.** `a = a - …` makes a new `a`: the result of a subtraction, not a leaf. In the next turn its `.grad` is `None`, and `0.1 * None` is what Python
-# complains about. The way out is that of section 8: change the leaf in place, under `no_grad()`.
+# **Why.** `a = a - …` creates a new `a`, which is the result of a subtraction and not a leaf. In the next turn its `.grad` is `None`, and Python complains about `0.1 * None`. You already know the fix from section 9 of the lesson: change the leaf in place, under `no_grad()`.
 
 # %% tags=["code"]
 def fit_with_graph(epochs=1000, lr=0.1, clear=True):
@@ -81,7 +77,7 @@ print(f"a = {a.item():.4f}, b = {b.item():.4f}")
 print(f"loss: {losses[0]:.4f} at first, {losses[-1]:.6f} at last")
 
 # %% [markdown]
-# One step of this loop, to be stepped through. `x` and `y` are data, so no gradient goes there.
+# You can step through one turn of this loop. `x` and `y` are data, so no gradient flows to them.
 
 # %% tags=["picture"]
 a = torch.tensor([0.5], requires_grad=True)
@@ -90,12 +86,10 @@ few_x, few_y = x[:3], y[:3]
 loss = ((few_y - (a + b * few_x)) ** 2).mean()
 autolab.explore(loss)
 
-# %% tags=["predict"]
-q29 = predict("01.q29")
-q29
-
-# %% [markdown]
-# **3. With an optimizer.** It does the update and the clearing, of what it was given.
+# %% [markdown] tags=["section"]
+# ## 2. With an optimizer and a module
+#
+# **With an optimizer.** It takes over the update and the clearing for the tensors that you hand to it.
 
 # %% tags=["code"]
 torch.manual_seed(42)
@@ -109,12 +103,8 @@ for epoch in range(1000):
     optimizer.step()
 print(f"a = {a.item():.4f}, b = {b.item():.4f}")
 
-# %% tags=["reveal"]
-q29.reveal()
-
 # %% [markdown]
-# **4. With a module.** A **module** holds the weights, and knows how to compute. `nn.Parameter` is a leaf with the flag on, and a module finds its own. (`nn.Linear(1, 1)` is the same
-# line, ready made.)
+# **With a module.** A **module** is an object that holds weights and knows how to compute with them. `nn.Parameter` is a leaf that requires a gradient, and a module finds all its parameters by itself. Below is a module of your own for the line. (`nn.Linear(1, 1)` is the same module, ready to use.)
 
 # %% tags=["code"]
 nn = torch.nn
@@ -141,7 +131,7 @@ for epoch in range(1000):
 print(f"a = {model.bias.item():.4f}, b = {model.weight.item():.4f}")
 
 # %% [markdown]
-# A layer begins with small random weights. Here they shall begin ten times smaller still.
+# A layer starts with small random weights. Suppose you want them to be ten times smaller:
 
 # %% tags=["predict"]
 q35 = predict("01.q35")
@@ -161,8 +151,10 @@ with torch.no_grad():                   # as nn.init has it
 # %% tags=["reveal"]
 q35.reveal(outcome)
 
-# %% [markdown]
-# One more guess, about the loop that you wrote by the graph, with its gradients never cleared.
+# %% [markdown] tags=["section"]
+# ## 3. What if nobody clears
+#
+# One more prediction about the loop with the graph. This time its gradients are never cleared.
 
 # %% tags=["predict"]
 q28 = predict("01.q28")
@@ -185,7 +177,7 @@ axes = autolab.viz.plot_losses(runs, log=True)
 q28.reveal(rises)
 
 # %% [markdown]
-# Two steps of each, on a smaller loss, compared. What differs is lit in both graphs; *First difference* goes to where they part.
+# Here are two steps of each loop on a smaller loss, compared with each other. The differences are lit in both graphs, and *First difference* takes you to the place where they begin.
 
 # %% tags=["picture"]
 def two_steps(clear):
@@ -202,15 +194,12 @@ def two_steps(clear):
 autolab.compare(two_steps(True), two_steps(False), ("cleared", "not cleared")).show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$: all gradients since the start, added up. At the bottom of the valley
-# the last gradient is zero, but the sum is not. So the weights run on, up the other side, until the new gradients have eaten up the old ones. Then
-# they come back. It is a ball without friction.
+# **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$, so it contains all gradients since the start. At the bottom of the valley the last gradient is zero, but the sum is not. The weights therefore keep moving and climb up the other side, until the new gradients have cancelled the old ones. Then they come back. It is like a ball that rolls without friction.
 #
-# The four ways end at the same line, up to the last digits. That is how it should be: they compute the same gradients, and only who does
-# the work changes. And it is a little off $a = 1$, $b = 2$, because the noise moved the best line.
+# The four ways end at the same line, up to the last digits. That is what we expect, because they compute the same gradients, and only the amount of work that you do yourself changes. The line is a little off $a = 1$ and $b = 2$, because the noise has moved the best line.
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** forward, clear, `backward()`, step. That is a training loop.
+# **Takeaway:** forward, clear, `backward()`, step. Every training loop has these four parts, whoever writes them.
 # PyTorch on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).
 
 # %% tags=["progress"]

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # In-place changes
 #
-# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 24 minutes. You can skip it, because no other notebook needs it.
+# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 30 minutes. An in-place change saves memory, but sometimes it makes `backward()` fail. Here you find out when, and why.
 
 # %% tags=["setup", "colab"]
 

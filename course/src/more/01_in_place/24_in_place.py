@@ -1,8 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Change a saved tensor
 #
-# A method whose name ends in `_` changes its tensor in place: the same memory, new numbers. So do `+=` and `x[0] = …`. Nodes save
-# tensors. What if a saved tensor changes?
+# If the name of a method ends in `_`, the method changes its tensor **in place**: the memory stays the same, but the numbers in it are new. `+=` and `x[0] = …` do the same. Nodes save tensors for the backward pass. So what happens if a saved tensor changes?
 
 # %% tags=["predict"]
 q24 = predict("01.q24")
@@ -27,7 +26,7 @@ for number, operation in enumerate((lambda x: x * 2, torch.exp), start=1):
 q24.reveal(raised)
 
 # %% [markdown]
-# In the picture, look at the yellow tab of each node: what it saved, and at which version. `exp` saved its result at version 0.
+# In the picture, look at the yellow tab of each node. It shows what the node saved, and at which version. `exp` saved its result at version 0.
 
 # %% tags=["picture"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -35,23 +34,18 @@ y = torch.exp(x)
 autolab.explore(y.sum())
 
 # %% [markdown]
-# Now the same after `y.add_(1)`. There is no backward half any more, and the line above the graph says why. Click the node: its saved tensor is
-# marked as modified.
+# Now here is the same graph after `y.add_(1)`. The backward half is missing, and the line above the graph says why. If you click the node, you see that its saved tensor is marked as modified.
 
 # %% tags=["picture"]
 y.add_(1)
 autolab.explore(y.sum())
 
 # %% [markdown] tags=["explain"]
-# **Why.** Every tensor counts its changes in a **version**. A node notes the version of what it saves, and compares when it needs it. Here `exp` saved
-# its result at version 0, because $\bar x = \bar y \cdot e^x = \bar y \cdot y$. After `add_` the version is 1, and a gradient computed from it would be
-# wrong by $\bar y \cdot 1$. So you get an error instead of a wrong number. Read the message that way: *what* was changed ("output 0 of Exp"),
-# which version it has, which one was expected.
+# **Why.** Every tensor has a **version**, which counts its in-place changes. A node writes down the version of each tensor that it saves, and compares it when it needs the tensor. Here `exp` saved its result at version 0, because $\bar x = \bar y \cdot e^x = \bar y \cdot y$. After `add_` the version is 1, and a gradient computed from the changed result would be wrong by $\bar y \cdot 1$. So you get an error instead of a wrong number. The message tells you *which* tensor was changed ("output 0 of Exp"), which version it has, and which version was expected.
 #
-# `x * 2` does not need its result for the gradient. It may be changed. "In-place always breaks backward" is wrong, like "backward twice always
-# raises": **both depend on what was saved.**
+# `x * 2` doesn't need its result for the gradient, so you may change the result. "In-place changes always break backward" is therefore wrong, just like "calling backward twice always raises an error". **Both depend on what was saved.**
 #
-# There are ways to deceive the counter, and you should not use them. Here is one:
+# There are ways to deceive the version counter, and you should not use them. One of them is `.data`. Another is to change the NumPy array that `y.detach().numpy()` returns, because it shares the memory of `y`. In both cases the gradient is wrong, and there is no message:
 
 # %% tags=["code"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -59,12 +53,18 @@ y = x.exp()
 y.data.add_(1)                     # .data: the same memory, but changes are not counted
 y.sum().backward()
 print("wrong:", x.grad)
+
+x.grad, y = None, x.exp()
+array = y.detach().numpy()         # NumPy shows the same memory, and counts nothing
+array += 1
+y.sum().backward()
+print("wrong:", x.grad)
 print("right:", torch.exp(x).detach())
 
 # %% [markdown] tags=["section"]
-# ## 2. Leaves, and views of them
+# ## 2. Leaves and views
 #
-# In section 8 a leaf refused to be changed in place. A **view** is another tensor, which shows part of the same memory.
+# In lesson 1 a leaf refused to be changed in place. What if you change only a part of it? A **view** is a tensor that shows part of another tensor's memory, and `x[:1]` is one.
 
 # %% tags=["predict"]
 q34 = predict("01.q34")
@@ -88,8 +88,7 @@ print("under no_grad(): ", x, "version", x._version)
 q34.reveal(outcome)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A view has no memory of its own, so a change of the view is a change of the leaf, and refused as well. Views and their base share one version counter, and so
-# does `detach()`. A tensor made by `torch.from_numpy` shares its memory with NumPy.
+# **Why.** A view has no memory of its own. If you change the view, you therefore change the leaf, and PyTorch refuses that too. Views, their base and the result of `detach()` share one version counter. A tensor made by `torch.from_numpy` even shares its memory with NumPy, which brings us to the next question.
 
 # %% tags=["predict"]
 q25 = predict("01.q25")
@@ -107,11 +106,10 @@ print("after a = a + 1: ", t, "and a is", a)
 q25.reveal(t)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `a += 1` writes into the memory that both share, and the tensor sees it. `a = a + 1` makes a new array, and gives it the old name. The tensor keeps
-# the old memory. For tensors it is the same: `y += 1` changes what others may hold, `y = y + 1` does not.
+# **Why.** `a += 1` writes into the memory that both share, so the tensor changes too. `a = a + 1` creates a new array and gives it the old name, while the tensor keeps the old memory. Tensors behave in the same way: `y += 1` changes what others may be using, and `y = y + 1` doesn't.
 
 # %% [markdown]
-# Here is an engine with one rule changed. Change `mine` until the two differ, then name what was changed: `game.name("…", line=…)`.
+# Here is an engine with one changed rule. Your task is to find a program for which the two engines give different results. A good strategy is to try the situations of this notebook one by one: change a result that was saved, then one that wasn't saved, then a leaf, and then a view. As soon as the results differ, name the rule with `game.name("…", line=…)`.
 
 # %% tags=["catch"]
 game = torch.specimens.catch(seed=3, level=2)
@@ -128,8 +126,10 @@ game.try_(mine)
 # %% tags=["words"]
 in_words("01.w13")
 
-# %% [markdown]
-# And once more, in the clothes of a network:
+# %% [markdown] tags=["section"]
+# ## 3. Review
+#
+# Let's apply the rule to another operation that you will find in many networks.
 
 # %% tags=["predict"]
 q26 = predict("01.q26")
@@ -151,9 +151,9 @@ for number, operation in enumerate((torch.sigmoid, lambda x: x + 1), start=1):
 q26.reveal(failed)
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.11: mend an in-place change
+# ### Exercise 01.11: fix an in-place change
 #
-# `softplus` computes $\log(1 + e^x)$. Its value is right, and `backward()` raises an error. Mend it, without changing the function.
+# `softplus` computes $\log(1 + e^x)$. Its value is correct, but `backward()` raises an error. Fix it without changing what the function computes.
 
 # %% tags=["exercise"]
 def softplus(x):
@@ -167,7 +167,7 @@ check("01.11", softplus)
 in_words("01.w6")
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** an in-place change hurts only what somebody saved, and versions find it out.
+# **Takeaway:** an in-place change only does harm if a node has saved the tensor, and the version counter finds out.
 # PyTorch on [in-place operations](https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd).
 
 # %% tags=["progress"]

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Loops, branches and a second backward pass
 #
-# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 26 minutes. You can skip it, because no other notebook needs it.
+# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 30 minutes. Real programs contain loops and conditions. What do they leave in the graph, and how often can you use a graph?
 
 # %% tags=["setup", "colab"]
 

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 1. A loop
+# ## 1. Loops and branches
 #
-# A function with a loop. How often it turns depends on the number that comes in.
+# Here is a function with a loop. How often the loop runs depends on the number that comes in.
 #
 # ```
 # def grow(x):
@@ -41,14 +41,11 @@ explorer.ask("x", "grad", id="01.a8")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** The graph holds what was computed, not what was written. For $x = 3$ the loop turned twice, so there are two product nodes and
-# $dy/dx = 2 \cdot 2 = 4$. For $x = 1$ it turned four times: $16$. For $x = 20$ not at all: `y` is `x` itself. Each call records a graph of its own. The
-# loop and its condition leave no trace; the gradient says what happens for a tiny change that does not change how often it turns.
+# **Why.** The graph contains what was computed, not what was written. For $x = 3$ the loop ran twice, so there are two product nodes and $dy/dx = 2 \cdot 2 = 4$. For $x = 1$ it ran four times, so the derivative is $16$. For $x = 20$ it didn't run at all, and `y` is `x` itself. Each call records a graph of its own. The loop and its condition leave no trace, because the derivative only says what happens for a tiny change of $x$, and a tiny change doesn't alter how often the loop runs.
 #
-# Graphs that are made anew in each run are called **dynamic**. The other way, which older systems used, is to declare a graph first and run it
-# later. There, `while` has to be a special operation.
+# Graphs that are recorded anew in each run are called **dynamic**. Older systems, for example TensorFlow 1, used static graphs instead: you first declare the whole graph, and later you feed numbers into it. A static graph can be optimized before it runs, because the system sees all of it. But a Python `while` or `if` can't be part of it, so you need special operations for loops and conditions, and you can't look at a value while you build the graph. With a dynamic graph you can use plain Python, print any value, and step through the code with a debugger.
 #
-# Now the opposite. `torch.where` looks like an `if`, but it computes *both* branches, and both are in the graph.
+# There is also a function that does the opposite. `torch.where` looks like an `if`, but it computes *both* branches, and both are in the graph.
 
 # %% tags=["predict"]
 q21 = predict("01.q21")
@@ -70,7 +67,7 @@ print("if, one branch recorded:       y =", y.item(), " x.grad =", x.grad)
 q21.reveal(slope_with_where)
 
 # %% [markdown]
-# Both branches are in the picture. What reaches the root, which was not taken? And what does it send to `x`?
+# The picture shows both branches. Which gradient reaches the root, although the root was not chosen? And what does the root send on to `x`?
 
 # %% tags=["picture"]
 x = torch.tensor(0.0, requires_grad=True)
@@ -80,9 +77,7 @@ explorer.ask("root", "grad", id="01.a14")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** The gradient of `where` sends $1$ into the branch taken and $0$ into the other. That zero goes on to the root, whose local derivative
-# $1 / (2 \sqrt{x})$ is infinite at $0$. $0 \cdot \infty$ is NaN, "not a number". It is added to the rest, and a NaN never goes away. The cure is to keep
-# the bad number out of the branch: `torch.sqrt(torch.where(x > 0, x, 1))` inside the first `where`.
+# **Why.** `where` sends the gradient $1$ into the branch that was chosen and $0$ into the other one. The zero goes on to the root, whose local derivative $1 / (2 \sqrt{x})$ is infinite at $0$. The product $0 \cdot \infty$ is NaN, "not a number". It is added to the rest, and once a NaN is in a sum, the sum is NaN. The fix is to keep the bad number out of the branch in the first place: write `torch.sqrt(torch.where(x > 0, x, 1))` inside the outer `where`.
 
 # %% tags=["words"]
 in_words("01.w8")
@@ -90,7 +85,7 @@ in_words("01.w8")
 # %% [markdown] tags=["section"]
 # ## 2. The same graph twice
 #
-# May a graph be walked more than once?
+# Can you call `backward()` more than once on the same graph?
 
 # %% tags=["predict"]
 q23 = predict("01.q23")
@@ -113,12 +108,9 @@ for name, y in {"x + 2": x + 2, "x * x": x * x}.items():
 q23.reveal(raised)
 
 # %% [markdown] tags=["explain"]
-# **Why.** After a node has run, what it saved is **freed**: one rarely needs it again, and it takes memory. The nodes and their arrows are still there.
-# `x + 2` saved nothing, so nothing is missing the second time. `x * x` saved its factors, and they are gone. "Calling backward twice always
-# raises an error" is therefore wrong: it depends on what was saved. So is "the graph is destroyed".
+# **Why.** After a node has run, its saved tensors are **freed**, because they take memory and are rarely needed again. The nodes and their arrows are still there. `x + 2` saved nothing, so nothing is missing in the second pass. `x * x` saved its factors, and they are gone. So the rule "calling backward twice always raises an error" is wrong, because it depends on what was saved. "The graph is destroyed" is wrong as well.
 #
-# `retain_graph=True` keeps the saved tensors. You need it when two results share a part of their graph and you walk from both.
-# Often it is simpler to add the results, and to walk once.
+# `retain_graph=True` keeps the saved tensors. You need it, for example, if two results share a part of their graph and you call `backward()` on both. Often it is simpler to add the two results and call `backward()` once.
 
 # %% tags=["code"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -138,8 +130,7 @@ print("in one walk:     ", x.grad)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.10: which ones raise the second time
 #
-# `x` is a vector that requires a gradient, `y` is the expression below, and `y.backward(gradient=…)` is called twice. Write `True` where the
-# second call raises an error, and `False` where it does not. Do it without running them.
+# `x` is a vector that requires a gradient, and `y` is the expression in each row. Imagine that you call `y.backward(gradient=…)` twice. Write `True` if the second call raises an error, and `False` if it doesn't. Decide without running the expressions.
 
 # %% tags=["exercise"]
 raises = {
@@ -156,8 +147,10 @@ check("01.10", raises)
 # %% tags=["words"]
 in_words("01.w11")
 
-# %% [markdown]
-# And once more what stood further up, with another function:
+# %% [markdown] tags=["section"]
+# ## 3. Review
+#
+# The first section explained why `where` can produce a NaN. Here is another function with the same problem:
 
 # %% tags=["predict"]
 q22 = predict("01.q22")
@@ -173,7 +166,7 @@ slope_of_log = p.grad
 q22.reveal(slope_of_log)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** every run records its own graph; a second walk fails only where saved tensors were freed.
+# **Takeaway:** every run records its own graph; a second pass only fails where saved tensors were freed.
 # PyTorch on [dynamic graphs](https://docs.pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes-the-history) and
 # [`retain_graph`](https://docs.pytorch.org/docs/stable/generated/torch.autograd.backward.html).
 

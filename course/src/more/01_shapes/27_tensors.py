@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 1. Make a tensor
+# ## 1. Make a tensor and change its shape
 #
-# Errors about shapes are the ones met most. First, where tensors come from:
+# Let's begin with the ways to make a tensor:
 
 # %% tags=["code"]
 torch.manual_seed(0)
@@ -11,16 +11,15 @@ for name, t in {
     "full": torch.full((2,), 7.0),
     "arange": torch.arange(0, 10, 4),
     "linspace": torch.linspace(0, 1, 5),
-    "drawn evenly": torch.rand(2),
-    "drawn, normal": torch.randn(2),
+    "random, uniform": torch.rand(2),
+    "random, normal": torch.randn(2),
     "like another": torch.ones_like(torch.zeros(2, 2)),
-    "of NumPy": torch.from_numpy(np.eye(2)),
+    "from NumPy": torch.from_numpy(np.eye(2)),
 }.items():
-    print(f"{name:13} shape {tuple(t.shape)!s:7} {t.dtype}  {t.tolist()}")
+    print(f"{name:15} shape {tuple(t.shape)!s:7} {t.dtype}  {t.tolist()}")
 
 # %% [markdown]
-# Whole numbers make `int64`, numbers with a point `float32`, NumPy's stay what they were. Only floating point and complex numbers can want a gradient: turned a tiny bit, a whole
-# number is none any more. This error is on purpose:
+# Whole numbers become `int64`, numbers with a decimal point become `float32`, and NumPy arrays keep their type. Only floating point and complex tensors can require a gradient. If you nudge a whole number, it is no longer a whole number, so a slope makes no sense for it. This error is on purpose:
 
 # %% tags=["code", "raises-exception"]
 torch.tensor([1, 2], requires_grad=True)
@@ -40,13 +39,11 @@ print("the same as T:", torch.equal(X.permute(1, 0), X.T))
 q30.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** A tensor is a row of numbers in memory and a **shape**, which says how to read it. `view` reads on row by row; it needs numbers that lie in that order, and `reshape` copies
-# where they do not. `permute` exchanges dimensions. Neither it nor `view` moves a number, and all three go through the graph: the gradient is turned back.
+# **Why.** A tensor is a row of numbers in memory together with a **shape**, which says how to read them. `view` keeps reading row by row, so it needs numbers that lie in memory in that order. `reshape` does the same, but makes a copy if necessary. `permute` exchanges dimensions. Neither `permute` nor `view` moves a number. All three are part of the graph, so the gradient is brought back to the old shape.
 #
-# All numbers of a tensor have one type, its `dtype`, and one place, its `device`: lesson 2 moves it elsewhere.
+# All numbers of a tensor have the same type, its `dtype`, and they are in one place, its `device`. In lesson 2 you will move tensors to another device.
 #
-# `unsqueeze(1)` puts in a dimension of size 1, `squeeze(1)` takes it out. A dimension of size 1 can be read as often as wanted: that is `expand`, and **broadcasting** is `expand`
-# without saying so. What was expanded must not be changed in place, for one number stands in many places; `clone` gives it memory of its own.
+# `unsqueeze(1)` inserts a dimension of size 1, and `squeeze(1)` removes it. A dimension of size 1 can be read as often as you like. That is what `expand` does, and **broadcasting** is an `expand` that happens by itself. Don't change an expanded tensor in place, because one number in memory stands for many places. `clone` gives you a copy with its own memory.
 
 # %% tags=["code"]
 row = torch.tensor([10.0, 20.0, 30.0], requires_grad=True)
@@ -55,13 +52,13 @@ print("row:", tuple(row.shape), " unsqueeze(0):", tuple(row.unsqueeze(0).shape),
 wide = row.unsqueeze(0).expand(2, 3)
 print("expand:", wide)
 print("the same memory:", wide.data_ptr() == row.data_ptr())
-copy = wide.detach().clone()            # memory of its own: only that may be changed
+copy = wide.detach().clone()            # its own memory, so we may change it
 copy[0, 0] = -1
 print("a clone:", copy.tolist())
 print("squeeze:", tuple(torch.zeros(2, 1, 3).squeeze(1).shape))
 
 (X * wide).sum().backward()
-print("row.grad =", row.grad, "= the columns of X, added:", X.sum(0))
+print("row.grad =", row.grad, "= the sums of the columns of X:", X.sum(0))
 
 # %% tags=["picture"]
 row = torch.tensor([10.0, 20.0, 30.0], requires_grad=True)
@@ -71,7 +68,7 @@ explorer.ask("row", "grad", id="01.a6")
 explorer
 
 # %% [markdown]
-# Here is an engine with one rule changed. Find a program that shows it, then name what was changed: `game.name("…", line=…)`.
+# Here is an engine with one changed rule. Find a program for which the two engines give different results, and then name the rule with `game.name("…", line=…)`. A good strategy is to use each operation of this section once, for example `expand`, `permute` and `squeeze`, and to look at the gradient after each.
 
 # %% tags=["catch"]
 game = torch.specimens.catch(seed=9, level=1)
@@ -84,10 +81,9 @@ def mine():
 game.try_(mine)
 
 # %% [markdown] tags=["section"]
-# ## 2. Shapes that fit by chance
+# ## 2. Shapes that fit by accident
 #
-# Shapes that do not fit raise an error. Worse are those that fit, and were meant otherwise. The rule: shapes are laid one below the other from the right; two sizes fit if they are equal, or one
-# of them is 1, or missing.
+# If two shapes don't fit, you get an error. It is worse if they fit although you meant something else. This is the rule: write the two shapes below each other, aligned on the right. Two sizes fit if they are equal, or if one of them is 1 or missing.
 
 # %% tags=["predict"]
 q31 = predict("01.q31")
@@ -95,7 +91,7 @@ q31
 
 # %% tags=["code"]
 y = torch.linspace(0, 1, 100)
-prediction = y.unsqueeze(1)                     # a network without any mistake
+prediction = y.unsqueeze(1)                     # a perfect network
 difference = prediction - y
 print("shape:", tuple(difference.shape))
 print("its loss:", (difference ** 2).mean().item())
@@ -106,21 +102,20 @@ shape = str(tuple(difference.shape))
 q31.reveal(shape)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The 100 targets count as one row, and each of 100 predictions meets all of it: 10,000 differences. Nothing complains, and the loss of a perfect network is not 0. Trained so, it learns to answer the mean of all
-# targets. Print shapes before you believe a loss. When both are `(100, 1)`, or both `(100,)`, all is well.
+# **Why.** The 100 targets count as one row, and each of the 100 predictions meets the whole row. That makes 10,000 differences. Nothing complains, but the loss of a perfect network is not 0. If you train with it, the network learns to answer the mean of all targets. So print the shapes before you believe a loss. If both are `(100, 1)`, or both `(100,)`, everything is fine.
 
 # %% tags=["code"]
 small = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-print("each column less its mean:", (small - small.mean(0)).tolist())
-print("meant for rows, and wrong:", (small - small.mean(1)).tolist())
+print("columns, each minus its mean:", (small - small.mean(0)).tolist())
+print("meant for rows, but wrong:   ", (small - small.mean(1)).tolist())
 
 # %% tags=["words"]
 in_words("01.w9")
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.14: each row less its own mean
+# ### Exercise 01.14: subtract the mean of each row
 #
-# `centre_rows(X)` gives the table `X` with the mean of each row taken off that row. Mind the square table, where the wrong shape fits.
+# `centre_rows(X)` should return the table `X`, where the mean of each row has been subtracted from that row. Be careful with square tables, because there the wrong shape fits too.
 
 # %% tags=["exercise"]
 def centre_rows(X):
@@ -129,7 +124,7 @@ def centre_rows(X):
 check("01.14", centre_rows)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a shape is a way to read numbers; what is read several times has its gradients added.
+# **Takeaway:** a shape is a way to read numbers. If a number is read several times, its gradients are added.
 # PyTorch on [tensor views](https://docs.pytorch.org/docs/stable/tensor_view.html) and
 # [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html).
 

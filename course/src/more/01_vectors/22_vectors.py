@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. A result with three numbers
 #
-# So far the last tensor was a single number. Now it is three.
+# So far, we always called `backward()` on a single number. What happens if the result has three?
 
 # %% tags=["predict"]
 q17 = predict("01.q17")
@@ -16,8 +16,7 @@ y.backward()
 q17.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** For a single number, $\bar y = 1$ is the natural start, and it is filled in for you: "implicitly created". For three numbers you have
-# to say how much each of them counts. You do that with `gradient=`, a tensor of the shape of `y`.
+# **Why.** If the result is a single number, it makes sense to start with $\bar y = 1$, and PyTorch fills this in for you. The error message calls it "implicitly created". If the result has three numbers, you have to say how much each of them counts. You do that with `gradient=`, a tensor with the shape of `y`.
 
 # %% tags=["predict"]
 q33 = predict("01.q33")
@@ -39,8 +38,7 @@ print("weights 0, 10, -1:", gradient_for([0.0, 10.0, -1.0]))
 q33.reveal(first_only)
 
 # %% [markdown]
-# Weights of one are the same as `y.sum().backward()`. To see what the weights do in general, take a function where every output
-# depends on every input: $y = A x$.
+# If all weights are one, you get the same result as with `y.sum().backward()`. To see what the weights do in general, let's take a function in which every output depends on every input: $y = A x$.
 
 # %% tags=["code"]
 A = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0]])
@@ -62,18 +60,14 @@ explorer.ask("x", "grad", id="01.a7")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** The **Jacobian** $J$ of a function is the table of all its partial derivatives: $J_{ij} = \partial y_i / \partial x_j$, one row for each output. For
-# $y = A x$ it is $A$ itself. `backward(gradient=v)` computes $v^\top J$: the rows of the table, weighted by $v$ and added. Here
-# $1 \cdot (1, 2) + 10 \cdot (0, -1) + 100 \cdot (3, 1) = (301, 92)$.
+# **Why.** The **Jacobian** $J$ of a function is the table of all its partial derivatives, $J_{ij} = \partial y_i / \partial x_j$, with one row for each output. For $y = A x$ the Jacobian is $A$ itself. `backward(gradient=v)` computes $v^\top J$, that is, it weights the rows of the table with $v$ and adds them: $1 \cdot (1, 2) + 10 \cdot (0, -1) + 100 \cdot (3, 1) = (301, 92)$.
 #
-# So `gradient=` is not a factor put in front of the result. It is the gradient *arriving at* `y`, from whatever you compute with `y` later. That is
-# what each node gets in the middle of a graph, too. No node ever builds a Jacobian: it would be huge. It only computes what
-# $v^\top J$ is, for the $v$ that arrives.
+# So `gradient=` is not a factor in front of the result. It is the gradient that *arrives at* `y` from whatever you compute with `y` later. Every node in the middle of a graph receives such a gradient, too. No node ever builds its Jacobian, because the table would be huge. A node only computes $v^\top J$ for the $v$ that arrives.
 
 # %% [markdown] tags=["section"]
 # ## 2. One number used many times
 #
-# Adding a single number to a table adds it in every place. This is called **broadcasting**.
+# If you add a single number to a table, it is added in every place. This is called **broadcasting**. What is the gradient of the number that was used so often?
 
 # %% tags=["predict"]
 q18 = predict("01.q18")
@@ -100,12 +94,10 @@ explorer
 in_words("01.w12")
 
 # %% [markdown] tags=["explain"]
-# **Why.** Again the sum over paths. `b` reaches the result through six places, with the local derivative 1 each: $6$. Each number of
-# `row` reaches it through three rows: $3$. A gradient always has the shape of its tensor. Where broadcasting spread a number out, the gradient is
-# summed back.
+# **Why.** This is the sum over paths again. `b` reaches the result through six places, with the local derivative 1 each: $6$. Each number of `row` reaches it through three rows: $3$. A gradient always has the shape of its tensor. So wherever broadcasting has repeated a number, the gradient is summed back.
 
 # %% [markdown]
-# The same in a network:
+# The same happens with the bias of every layer in a network:
 
 # %% tags=["predict"]
 q19 = predict("01.q19")
@@ -121,9 +113,9 @@ each = bias.grad[0]
 q19.reveal(each)
 
 # %% [markdown] tags=["section"]
-# ## 3. One product a step
+# ## 3. One product for each step
 #
-# Through a chain of steps the engine carries one row, and multiplies it by the Jacobian of each step, from the right end to the left. Check each of them:
+# In a chain of steps, the engine carries a single row backwards and multiplies it by the Jacobian of each step. It starts at the result and ends at the input. Let's check the row after every step:
 
 # %% tags=["code"]
 x = torch.tensor([0.5, 1.0], requires_grad=True)
@@ -142,7 +134,7 @@ row = row @ A
 print("at x:", torch.allclose(x.grad, row), x.grad)
 
 # %% [markdown]
-# The diagonal is never written down: $\sin$ multiplies each number by its own cosine. So one walk gives the slope of the sine at 101 places.
+# The engine never writes down the diagonal matrix, because for $\sin$ it is enough to multiply each number by its own cosine. So one backward pass gives us the slope of the sine at 101 places:
 
 # %% tags=["code"]
 x = torch.linspace(0, 2 * torch.pi, 101, requires_grad=True)
@@ -155,14 +147,33 @@ sine = {"sin": y.detach().tolist(), "its gradient": x.grad.tolist()}
 axes = autolab.viz.plot_losses(sine, title="The sine and its gradient, from 0 to 2π")
 axes.set(xlabel="place", ylabel="")
 
+# %% [markdown] tags=["section"]
+# ## 4. The Jacobian of a weight matrix
+#
+# In a network, we usually need the gradient of a weight matrix rather than of its input. Let's look at $y = W x$ again, but this time as a function of $W$. A Jacobian then has one entry for each pair of an output and a weight.
+
+# %% tags=["code"]
+W = A.clone().requires_grad_()
+x, v = torch.tensor([5.0, 7.0]), torch.tensor([1.0, 10.0, 100.0])
+J = torch.autograd.functional.jacobian(lambda W: W @ x, W)
+print("shape of the Jacobian:", tuple(J.shape))
+print("entries that are not 0:", (J != 0).sum().item(), "of", J.numel())
+
+y = W @ x
+y.backward(gradient=v)
+print("W.grad =", W.grad)
+print("the same as an outer product:", torch.equal(W.grad, torch.outer(v, x)))
+
+# %% [markdown] tags=["explain"]
+# **Why.** Row $i$ of $W$ only influences output $i$, and its local derivatives are the numbers in $x$. So most entries of the Jacobian are zero: here 12 of 18, and for a layer with 1,000 inputs and 1,000 outputs all but a million of a billion. The gradient needs none of these zeros. Each entry of $\bar W$ is what arrives at its output times its input, $\bar W_{ij} = v_i\, x_j$, so the whole gradient is the outer product of $v$ and $x$.
+
 # %% tags=["words"]
 in_words("01.w5")
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.9: a Jacobian, row by row
 #
-# Write `jacobian(f, x)` for a function `f` from a vector to a vector, with nothing but `backward(gradient=…)`. Row `i` is what you get when
-# only output `i` counts.
+# Write `jacobian(f, x)` for a function `f` from a vector to a vector. Use nothing but `backward(gradient=…)`. You get row `i` if only output `i` counts.
 
 # %% tags=["exercise"]
 def jacobian(f, x):
@@ -171,7 +182,7 @@ def jacobian(f, x):
 check("01.9", jacobian)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** `backward(gradient=v)` gives $v^\top J$, and `v` has the shape of the result.
+# **Takeaway:** `backward(gradient=v)` computes $v^\top J$, and `v` has the shape of the result.
 # PyTorch on [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html) and
 # [`jacobian`](https://docs.pytorch.org/docs/stable/generated/torch.autograd.functional.jacobian.html).
 

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Ways to leave the graph
 #
-# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 36 minutes. You can skip it, because no other notebook needs it.
+# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 40 minutes. Sometimes you want to keep something out of the graph, and sometimes something leaves it although you didn't want that. In both cases PyTorch often says nothing, so it pays to know the ways.
 
 # %% tags=["setup", "colab"]
 

@@ -1,16 +1,16 @@
 # %% [markdown] tags=["section"]
-# ## 1. The ways out
+# ## 2. Four ways and an impostor
 #
-# Section 8 had two. Here are all of them:
+# These are all the ways to keep something out of the graph:
 #
-# | you write | what it does | where |
+# | you write | what it does | what it affects |
 # |---|---|---|
-# | `t.detach()` | gives a tensor without history; `t` itself stays connected | this one use of `t` |
-# | `with torch.no_grad():` | nothing inside is recorded | everything in the block |
-# | `t.requires_grad_(False)` | nobody asks for the gradient of this leaf any more: it is **frozen** | this leaf, until you switch it on |
-# | `t.item()` | gives a plain Python number, outside of everything | a single number |
+# | `t.detach()` | It returns a tensor without a history, while `t` itself stays connected. | this one use of `t` |
+# | `with torch.no_grad():` | Nothing inside the block is recorded. | everything in the block |
+# | `t.requires_grad_(False)` | No gradient is computed for this leaf any more. It is **frozen**. | this leaf, until you switch it on again |
+# | `t.item()` | It returns a plain Python number. | a single number |
 #
-# And there is `model.eval()`, which changes how some layers compute (dropout, batch normalisation).
+# There is also `model.eval()`, which changes how some layers compute, for example dropout and batch normalization.
 
 # %% tags=["predict"]
 q32 = predict("01.q32")
@@ -43,7 +43,7 @@ with torch.no_grad():
 q32.reveal(after_eval)
 
 # %% [markdown]
-# Mind the brackets in the `with` line. `with torch.no_grad:` is found in some tutorials, and fails:
+# Don't forget the brackets in the `with` line. You will find `with torch.no_grad:` in some tutorials, but it fails:
 
 # %% tags=["code"]
 try:
@@ -53,12 +53,12 @@ except TypeError as error:
     print("TypeError:", str(error).split(" (")[0])
 
 # %% [markdown]
-# `torch.no_grad` is a class. `with` needs an object of it: `torch.no_grad()`. (Above a function, `@torch.no_grad` works either way.)
+# `torch.no_grad` is a class, but `with` needs an object of this class, which you get with `torch.no_grad()`. (As a decorator, `@torch.no_grad` works with and without brackets.)
 
 # %% [markdown] tags=["section"]
-# ## 2. Frozen in the middle
+# ## 3. Frozen in the middle
 #
-# Three weights in a row, and the middle one is frozen.
+# Here are three weights in a row, and the one in the middle is frozen. Which of them will get a gradient?
 
 # %% tags=["predict"]
 q13 = predict("01.q13")
@@ -92,13 +92,12 @@ explorer
 in_words("01.w4")
 
 # %% [markdown] tags=["explain"]
-# **Why.** Freezing `w2` stops one gradient: the one that would end in `w2`. In the picture `w2` is drawn as data, without a line for a gradient, and its arrow still leads into `h2`. The path from `h3` to
-# `w1` runs through `h2` and `h1`, and it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x$, above $3 \cdot 5 \cdot 1 = 15$. A frozen weight takes part, as a factor. It just does not learn.
+# **Why.** If you freeze `w2`, only one gradient is missing afterwards, the gradient of `w2` itself. In the picture `w2` is drawn as data, because no gradient flows to it, but its arrow still leads into `h2`. The path from `h3` to `w1` goes through `h2` and `h1`, so it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x$, which was $3 \cdot 5 \cdot 1 = 15$ above. A frozen weight is still a factor in the computation. It just doesn't learn.
 
 # %% [markdown] tags=["section"]
-# ## 3. Three habits, tried out
+# ## 4. Three habits that lose gradients
 #
-# First: switching the flag on at the end.
+# Each of the following habits is common, and none of them raises an error. The first one is to switch on the flag at the end.
 
 # %% tags=["predict"]
 q14 = predict("01.q14")
@@ -117,7 +116,7 @@ print("loss.is_leaf:", loss.is_leaf)
 q14.reveal(w.grad)
 
 # %% [markdown]
-# The whole graph is a single node. Where does the gradient end?
+# In this picture the whole graph is a single node. Where does the gradient end?
 
 # %% tags=["picture"]
 with torch.no_grad():
@@ -128,10 +127,9 @@ explorer.ask("loss", "state", id="01.a11")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** What was not recorded cannot be brought back afterwards. `loss` is now a leaf without a past, and its gradient is its own: 1. The message
-# "does not require grad" was right. Silencing it changed nothing about what was missing.
+# **Why.** What wasn't recorded can't be brought back afterwards. `loss` is now a leaf without a past, so it gets its own gradient, which is 1, and nothing else happens. The message "does not require grad" was right, and silencing it didn't change what was missing.
 #
-# Second: NumPy in the middle.
+# The second habit is to let NumPy compute a part of the formula.
 
 # %% tags=["predict"]
 q15 = predict("01.q15")
@@ -159,17 +157,15 @@ explorer.ask("e", "state", id="01.a12")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** Of the two paths in $e^w \cdot w$ only the one through the right factor is recorded. What NumPy computes, or any other library, the graph does not
-# see: `e` is a constant in the picture. So you get $e^w = 7.3891$, and the path that is missing would add $e^w \cdot w$. It is the same with
-# `torch.tensor(w.item())`.
+# **Why.** In $e^w \cdot w$ there are two paths to $w$, but only the path through the right factor is recorded. The graph doesn't see what NumPy or any other library computes, so `e` is a constant in the picture. You therefore get $e^w = 7.3891$, and the missing path would add $e^w \cdot w$. `torch.tensor(w.item())` does the same.
 #
-# If you forget the `detach()` before NumPy, you are told at least. This error is on purpose:
+# If you forget the `detach()` before NumPy, at least you get a message. This error is on purpose:
 
 # %% tags=["code", "raises-exception"]
 np.exp(w.numpy())
 
 # %% [markdown]
-# Third: a list of losses, for the curve you want to draw later.
+# The third habit is to collect losses in a list, because you want to plot them later.
 
 # %% tags=["predict"]
 q16 = predict("01.q16")
@@ -194,15 +190,12 @@ q16.reveal(alive)
 autolab.explore(losses)
 
 # %% [markdown] tags=["explain"]
-# **Why.** As long as you hold a result, you hold its node. The node holds the nodes before it, and all that they saved. Deleting a name in the middle
-# frees nothing that the graph still holds. After 1,000 steps the list keeps 1,000 graphs alive, and the memory fills up slowly. Keep numbers
-# instead: `.item()` for a single number, `.detach()` for a tensor. Both let go of the graph.
+# **Why.** As long as you hold a result, you also hold its node. The node holds the nodes before it and everything that they saved. Deleting a name in the middle therefore frees nothing that the graph still needs. After 1,000 steps, the list keeps 1,000 graphs alive, and the memory slowly fills up. Store numbers instead: use `.item()` for a single number and `.detach()` for a tensor, because both let go of the graph.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.8: only one side learns
 #
-# A student model learns to answer like a teacher model. Its loss is the mean squared difference of their answers. The gradient must
-# reach the student, and not the teacher. The teacher's tensor itself must stay as it is. Mend it.
+# A student model learns to answer like a teacher model. Its loss is the mean squared difference between their answers. The gradient should reach the student but not the teacher, and the teacher's tensor itself should stay as it is. Fix the code.
 
 # %% tags=["exercise"]
 def imitation_loss(student, teacher):
@@ -216,8 +209,7 @@ in_words("01.w10")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.15: which of them still learn
 #
-# `w` and `v` are leaves that want a gradient, `frozen` is one that does not, `model` a linear layer. `y` is the expression below, and `y.backward()` is called.
-# Write `True` where `w.grad` is filled, and `False` where it stays `None`. Do it without running them.
+# `w` and `v` are leaves that require a gradient, `frozen` is a leaf that doesn't, and `model` is a linear layer. Imagine that `y` is the expression in each row and that you call `y.backward()`. Write `True` if `w.grad` is filled afterwards, and `False` if it stays `None`. Decide without running the expressions.
 
 # %% tags=["exercise"]
 learns = {
@@ -232,7 +224,7 @@ learns = {
 check("01.15", learns)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** `detach` cuts one use, `no_grad` a block of code, `requires_grad_(False)` a leaf; `eval()` cuts nothing.
+# **Takeaway:** `detach()` leaves out one use, `no_grad()` a block of code, and `requires_grad_(False)` a leaf; `eval()` leaves out nothing.
 # PyTorch on [locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).
 
 # %% tags=["progress"]

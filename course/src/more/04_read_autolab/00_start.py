@@ -1,7 +1,9 @@
 # %% [markdown]
 # # Read autolab's engine
 #
-# This notebook belongs to [lesson 4](../04_engine.ipynb) and takes about 38 minutes. You can skip it, because no other notebook needs it.
+# This notebook belongs to [lesson 4](../04_engine.ipynb) and takes about 40 minutes. You have built an engine of your own, so you know what an engine has to do. That makes it easy to read a larger one. Here you find each of your functions in autolab's engine.
+#
+# The notebook starts with the model solution of lesson 4. If you would rather see your own functions, copy them into a cell below the set-up.
 
 # %% tags=["setup", "colab"]
 
@@ -9,7 +11,7 @@
 import numpy as np
 
 import autolab
-from autolab.lessons import hint, predict, progress, short_messages
+from autolab.lessons import predict, progress, short_messages
 from autolab.lessons.lesson04 import beside
 from autolab.lessons.lesson04.engine import (
     Value, add, backward, multiply, order, share

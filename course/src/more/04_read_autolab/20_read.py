@@ -1,8 +1,7 @@
-# %% [markdown] tags=["section", "explain"]
+# %% [markdown] tags=["section"]
 # ## 1. The parts of the engine
 #
-# autolab's engine has a core of some 2,600 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
-# you see is the code that runs, read from the files at this moment.
+# The core of autolab's engine has about 2,700 lines, and about half of them are explanations. The cell below prints the order in which the engine itself suggests to read them. After that, we go through the places that you will recognise. What you see is the code that really runs, read from the files at this moment.
 
 # %% tags=["code"]
 from IPython.display import Markdown
@@ -10,22 +9,20 @@ from IPython.display import Markdown
 Markdown(autolab.engine.core.__doc__)
 
 # %% [markdown]
-# **`errors.py`, `dtype.py`, `device.py`, `observe.py`, `grad_mode.py`: nothing of yours.** Misused, your engine computes something. This one refuses, in PyTorch's words, with a sentence for you. It
-# knows kinds of numbers, and places for them. The explorer had to watch each write to your `grad`; this engine tells what happens, event by event. And it can be told not to remember: `no_grad`.
+# **`errors.py`, `dtype.py`, `device.py`, `observe.py` and `grad_mode.py` have no counterpart in your engine.** If you misuse your engine, it computes something anyway. This engine refuses instead, with PyTorch's error message and a note that helps you. It also knows different kinds of numbers, and different devices to keep them on. Your explorer had to watch every change of `grad`, but this engine reports what happens, event by event. And with `no_grad` you can tell it not to record.
 
 # %% tags=["picture"]
 events = "observe.Observer.contribution", "observe.Observer.accumulate"
 beside(None, "errors.fail", *events)
 
 # %% [markdown]
-# **`tensor.py` is your `Value`.** `_array` is your `data`, `_grad` your `grad`. Parents and rule have moved out, into a node, so that a result can be dropped and its history kept. New: views,
-# which share memory, and `requires_grad`, so that nothing is computed for those who did not ask.
+# **`tensor.py` is your `Value`.** `_array` is your `data`, and `_grad` is your `grad`. The parents and the rule have moved into a node, so that a result can be deleted while its history stays. Two things are new. There are views, which share memory, and there is `requires_grad`, so that nothing is computed for tensors that don't need a gradient.
 
 # %% tags=["picture"]
 beside(Value, "tensor.Tensor")
 
 # %% [markdown]
-# You will look in vain for `eval()` and for layers. What do they change in the graph? Three layers in a row; the one in the middle is frozen, and in evaluation mode.
+# You won't find `eval()` or layers in the core. So what do they change in the graph? Here are three layers in a row, and the one in the middle is frozen and in evaluation mode.
 
 # %% tags=["predict"]
 q10 = predict("04.q10")
@@ -44,30 +41,58 @@ print("results with a node:", recorded)
 q10.reveal(recorded)
 
 # %% [markdown]
-# **`record.py`, `namespaces.py`, `saving.py`, `node.py` are your `local` and `share`.** You wrote `local` anew in each operation. Here an operation is stated once, as a record, and what must be kept is read off
-# its rules. A node holds your `parents` as `inputs`. `backward` applies a rule for each operand to what arrived. `apply_fix` is your `fit`, and brings back the kind of number, too.
+# **`record.py`, `namespaces.py`, `saving.py` and `node.py` are your `local` and `share`.** You wrote `local` again for each operation. In this engine, an operation is described once, as a record with its rules, and the engine finds out from the rules which tensors it has to save. A node keeps your `parents` as its `inputs`. In the backward pass, the function `backward` of a node applies the rule of each operand to the gradient that arrived. `apply_fix` is your `fit`, and it also restores the kind of number.
 
 # %% tags=["picture"]
 beside(share, "node.backward", "node.apply_fix")
 
 # %% [markdown]
-# **`apply.py`, `op.py` are the body of your `add`:** compute, then make an object that remembers. New: numbers of different kinds are brought together first, and nothing is recorded where no gradient is
-# wanted.
+# **`apply.py` and `op.py` are the body of your `add`.** They compute the result and then create an object that remembers. Two things are new. Numbers of different kinds are first converted to one kind, and nothing is recorded if no input requires a gradient.
 
 # %% tags=["picture"]
 beside(Value.__add__, "apply.apply", "apply.record", "saving.save")
 
 # %% [markdown]
-# **`backward.py`, `differentiate.py` are your `order` and `backward`.** `plan` collects the nodes, and sorts them by the number that each got when it was made: newest first is a topological order. It does not
-# call itself, so graphs of any depth run. `run` is your loop, `deliver` your `+=`. Gradients in the middle live in a dictionary for one pass, so nothing has to begin at 0 again. New: several results at once, hooks,
-# and gradients that can be differentiated again.
+# **`backward.py` and `differentiate.py` are your `order` and your `backward`.** `plan` collects the nodes and sorts them by a number that each node received when it was made. From the newest to the oldest is a topological order, because a node is always newer than its inputs. `plan` doesn't call itself, so it also works for very deep graphs. `run` is your loop, and `deliver` is your `+=`. The gradients in the middle live in a dictionary for the time of one pass, so nothing has to be reset to 0. The new features are several results at once, hooks, and gradients that can be differentiated again.
 
 # %% tags=["picture"]
 display(beside(order, "backward.plan"))
 beside(backward, "backward.BackwardPass.run", "backward.BackwardPass.deliver")
 
+# %% [markdown] tags=["section"]
+# ## 2. Review
+#
+# You can use an engine of your own to test what you believe about training. Here is a small training loop with momentum, as in lesson 3:
+
+# %% tags=["predict"]
+q9 = predict("04.q9")
+q9
+
+# %% tags=["code"]
+a, b, c = Value(1.0), Value(2.0), Value(3.0)
+trained, last = [a, b, c], [0.0, 0.0, 0.0]
+
+def step(frozen=()):
+    for p in trained:
+        p.grad = 0.0
+    (a * b * c).backward()
+    for i, p in enumerate(trained):
+        p.grad = 0.0 if p in frozen else p.grad
+        last[i] = 0.9 * last[i] - 0.1 * p.grad
+        p.data += last[i]
+
+step()
+c = Value(3.0)                          # a new number with the same name
+before = {"a": a.data, "b": b.data, "c": c.data}
+step(frozen=[a])
+moved = [name for name, p in zip("abc", (a, b, c)) if p.data != before[name]]
+print("moved:", moved)
+
+# %% tags=["reveal"]
+q9.reveal(moved)
+
 # %% [markdown]
-# Two questions about what an engine cannot see. Your `Value` will do for both.
+# The next two questions are about things that an engine can't see. A `Value` is enough to try them out.
 
 # %% tags=["predict"]
 q11 = predict("04.q11")
@@ -104,7 +129,7 @@ q11.reveal(loss.grad, w.grad)
 q12.reveal(same)
 
 # %% [markdown]
-# And three from lesson 1, in the clothes of your engine.
+# The last three questions are old friends from lesson 1, this time with your own engine.
 
 # %% tags=["predict"]
 q13 = predict("04.q13")
@@ -143,9 +168,9 @@ q14.reveal(x.grad)
 # %% tags=["reveal"]
 q15.reveal(v.grad)
 
-# %% [markdown] tags=["keep"]
-# **Takeaway:** an engine is a graph that remembers, local derivatives, an order, and a sum. The rest is care, and speed.
-# PyTorch describes [its own](https://docs.pytorch.org/docs/stable/notes/autograd.html).
+# %% [markdown] tags=["keep", "explain"]
+# **Takeaway:** an engine needs a graph that remembers, local derivatives, an order and a sum. Everything else is there to make it safe and fast.
+# PyTorch describes [its own engine](https://docs.pytorch.org/docs/stable/notes/autograd.html).
 
 # %% tags=["progress"]
 progress("04")

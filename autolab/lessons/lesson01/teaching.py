@@ -1,4 +1,4 @@
-"""The exercise that the lesson ends with: the learner's own steps mend a network. And one about shapes."""
+"""The exercise that the lesson ends with, a network that learns one digit; and an exercise about shapes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import autolab as torch
 from ..exercise import Case, Exercise, Mistake
 from .backward import DATA
 
-# 01.5 the loop that mends ---------------------------------------------------------------------------------------------
+# 01.5 the loop that teaches a network -----------------------------------------------------------------------------------
 
 
-def mend(network, image, label, lr, steps, clear=True, sign=-1, rate=True, part=slice(None)):
-    """`steps` steps down on the loss of one image; the switches make the usual wrong ones."""
+def teach(network, image, label, lr, steps, clear=True, sign=-1, rate=True, part=slice(None)):
+    """Take `steps` steps down on the loss of one image; the switches make typical wrong answers."""
     for _ in range(steps):
         torch.nn.functional.cross_entropy(network(image), label).backward()
         with torch.no_grad():
@@ -25,7 +25,7 @@ def mend(network, image, label, lr, steps, clear=True, sign=-1, rate=True, part=
 
 
 def numbers_after(answer, seed, lr, steps):
-    """What became of a small network: its numbers, and whether they are still its own leaves."""
+    """Return the numbers of a small network afterwards, and whether they are still its own leaves."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         network, image = torch.nn.Linear(3, 4), torch.rand(2, 3)
@@ -48,13 +48,13 @@ def _only_computes(network, image, label, lr, steps):
     return network
 
 
-mend_network = Exercise(
+teach_network = Exercise(
     id="01.5",
-    title="Mend a network",
+    title="Teach a network one digit",
     observe=numbers_after,
     given=_only_computes,
-    reference=mend,
-    variant=lambda **switches: partial(mend, **switches),
+    reference=teach,
+    variant=lambda **switches: partial(teach, **switches),
     avoid={"data": DATA},
     cases=(
         Case("a network of 16 numbers, lr = 0.5, 3 steps", lambda: (1, 0.5, 3)),
@@ -64,20 +64,22 @@ mend_network = Exercise(
     mistakes=(
         Mistake(
             _only_computes,
-            "No number of the network has changed. Three ways lead there: nothing follows from the loss; `p = p "
-            "- …` makes a new tensor and calls it "
-            "p, while the network keeps its own (change p in place: `p -= …`); or the gradients are cleared "
-            "between backward() and the update.",
+            "No parameter of the network has changed. There are three common reasons. Your loop may not use the loss yet. Or "
+            "it says `p = p - …`, which creates a new tensor while the network keeps the old one, so write `p -= …` instead. "
+            "Or it clears the gradients between backward() and the update.",
         ),
         Mistake(
             {"clear": False},
-            "p.grad still holds the gradients of the steps before, added up. Clear it in every step, after it "
-            "was used.",
+            "p.grad still contains the gradients of the earlier steps, added up. Clear it in every step, after the update "
+            "has used it.",
         ),
-        Mistake({"sign": 1}, "It walks uphill, and the loss grows: subtract the gradient."),
+        Mistake(
+            {"sign": 1},
+            "Your loop walks uphill, so the loss grows. Subtract the gradient instead of adding it.",
+        ),
         Mistake(
             {"rate": False},
-            "The learning rate lr is not used: each step is as long as the gradient.",
+            "You don't use the learning rate lr, so each step is as long as the gradient. Multiply the gradient by lr.",
         ),
         Mistake(
             {"part": slice(1)},
@@ -89,9 +91,9 @@ mend_network = Exercise(
         ),
     ),
     hints=(
-        "One step is: the loss, backward(), change each parameter, clear each gradient.",
-        "Changing a parameter is not part of the function you differentiate: do it under torch.no_grad(), in place.",
-        "for p in network.parameters(): p -= lr * p.grad, then p.grad = None.",
+        "One step consists of four parts: compute the loss, call backward(), change each parameter, and clear each gradient.",
+        "Changing a parameter is not part of the function that you differentiate. So do it in place, under torch.no_grad().",
+        "for p in network.parameters(): p -= lr * p.grad, and then p.grad = None.",
     ),
     leaves_out="networks with frozen parameters, whose .grad is None",
 )
@@ -101,7 +103,7 @@ mend_network = Exercise(
 
 
 def centre_rows(X, dim=1, keep=True, what="mean"):
-    """X less the mean of each row; the switches make the usual wrong ones."""
+    """Subtract from each row of X its mean; the switches make typical wrong answers."""
     centre = X.mean(dim, keepdim=keep) if what == "mean" else X.sum(dim, keepdim=keep)
     return X - centre
 
@@ -114,7 +116,7 @@ def value_and_freshness(answer, X):
 
 centre = Exercise(
     id="01.14",
-    title="Each row less its own mean",
+    title="Subtract the mean of each row",
     observe=value_and_freshness,
     reference=centre_rows,
     variant=lambda **switches: partial(centre_rows, **switches),
@@ -130,31 +132,34 @@ centre = Exercise(
     mistakes=(
         Mistake(
             {"keep": False},
-            "The means are right, and they are subtracted from the wrong numbers: of shape (2,) they count as "
-            "one row, and go along the "
-            "columns. As one column, of shape (2, 1), each goes to its own row: mean(1, keepdim=True), or "
-            "unsqueeze(1).",
+            "The means are right, but they are subtracted from the wrong numbers. With the shape (2,) they count as one "
+            "row, so they are spread over the columns. Turn them into a column of shape (2, 1), with "
+            "mean(1, keepdim=True) or unsqueeze(1).",
         ),
-        Mistake({"dim": 0}, "These are the means of the columns. Dimension 1 runs along a row."),
+        Mistake(
+            {"dim": 0},
+            "These are the means of the columns. Use dimension 1, which runs along a row.",
+        ),
         Mistake(
             {"dim": 0, "keep": False},
-            "These are the means of the columns. Dimension 1 runs along a row.",
+            "These are the means of the columns. Use dimension 1, which runs along a row.",
         ),
         Mistake(
-            lambda X: X - X.mean(), "This is one mean for the whole table. Each row has its own."
+            lambda X: X - X.mean(),
+            "You subtract one mean of the whole table. But each row has a mean of its own.",
         ),
         Mistake({"what": "sum"}, "This subtracts the sum of each row, not its mean."),
         Mistake(
             lambda X: X.sub_(X.mean(1, keepdim=True)),
-            "The numbers are right, but the caller's X was changed in place.",
+            "The numbers are right, but you changed the caller's X in place.",
         ),
     ),
     hints=(
-        "X.mean(1) gives one number for each row: shape (2,). What shape does it need to be a column?",
-        "A tensor of shape (2, 1) is spread along the rows when it meets one of shape (2, 3).",
-        "X.mean(1, keepdim=True) keeps the dimension; .unsqueeze(1) puts it back.",
+        "X.mean(1) returns one number for each row, so its shape is (2,). Which shape would make it a column?",
+        "If a tensor of shape (2, 1) meets a tensor of shape (2, 3), it is repeated along the rows.",
+        "X.mean(1, keepdim=True) keeps the dimension, and .unsqueeze(1) puts it back.",
     ),
     leaves_out="tensors of more than two dimensions",
 )
 
-EXERCISES = (mend_network, centre)
+EXERCISES = (teach_network, centre)

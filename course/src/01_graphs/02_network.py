@@ -1,0 +1,69 @@
+# %% [markdown] tags=["section"]
+# ## 2. A network and its 78,010 numbers
+#
+# Draw a digit from 5 to 9, and tell the pad which digit you meant. If you would rather not draw, keep the 7 that is already there. Then let the network read it.
+
+# %% tags=["draw"]
+pad = autolab.DrawDigit(*hand.my_digit())
+pad
+
+# %% tags=["run"]
+network = hand.network()                        # it has learned the digits 0 to 4
+image = pad.image[None]                         # a batch of one image
+label = torch.tensor([pad.label])
+
+probabilities = network(image).softmax(1)[0].detach()
+guess = probabilities.argmax().item()
+loss = F.cross_entropy(network(image), label)
+print(f"You meant {pad.label}. The network says {guess}. Its loss is {loss.item():.1f}.")
+axes = plots.digit(pad.image, probabilities, title=f"the network says {guess}")
+hand.save_digit(pad.image, pad.label);          # the next lessons use it
+
+# %% [markdown] tags=["explain"]
+# A **tensor** is an array of numbers. It can be a single number, a row (a vector), a table (a matrix), or have more dimensions, as an image does. A **network** is a formula that turns one tensor into another. The numbers in the formula that we may choose are its **parameters**, and this network has 78,010 of them.
+#
+# Its ten outputs go through **softmax**, which turns them into ten probabilities that add up to 1. The loss measures how wrong these are: it is minus the logarithm of the probability of the right digit. If the network were certain and right, the loss would be 0. The shipped 7 got a probability of 0.0015, so its loss is 6.5. That is no surprise, because the network was never taught a 7. (If it read your digit correctly, draw a messier one and run the cell again.)
+#
+# Now let's do to the network what we did to $w$. We choose one of its parameters, nudge it up and down, and measure the slope of the loss.
+
+# %% tags=["run"]
+bias = network.fc.bias                          # ten parameters of the last layer
+
+def loss_if(change):
+    with torch.no_grad():                       # section 9 explains this line
+        bias[pad.label] += change
+        nudged = F.cross_entropy(network(image), label).item()
+        bias[pad.label] -= change
+    return nudged
+
+slope = (loss_if(0.01) - loss_if(-0.01)) / 0.02
+print(f"slope of the loss for this parameter: {slope:.3f}")
+
+# %% tags=["predict"]
+q1 = predict("01.q1")
+q1
+
+# %% tags=["run"]
+network.zero_grad()                             # section 8 explains this line
+loss = F.cross_entropy(network(image), label)
+loss.backward()
+slopes = sum(p.grad.numel() for p in network.parameters())
+print(f"{slopes:,} slopes from one backward pass")
+print(f"slope for the same parameter: {bias.grad[pad.label].item():.3f}")
+
+# %% tags=["reveal"]
+q1.reveal()
+
+# %% tags=["picture"]
+pixels = image.clone().requires_grad_()
+autolab.blame(F.cross_entropy(network(pixels), label), {"your digit": pixels})
+
+# %% [markdown] tags=["explain", "keep"]
+# All slopes of a result with respect to a tensor together are its **gradient**. It has the same shape as the tensor, with one slope for each number.
+#
+# We can also ask for the gradient with respect to the image instead of the parameters. The last picture shows that gradient, multiplied by the ink of each pixel: where it is vermillion, your ink raised the loss. So you can see which strokes misled the network.
+#
+# One call of `backward()` found 78,010 slopes, and it took about as long as running the network a few times. How is that possible? The next sections answer this question step by step.
+#
+# **Takeaway:** for every number, the gradient tells you how much the loss changes if you nudge that number.
+# PyTorch on [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html).

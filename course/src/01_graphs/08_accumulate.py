@@ -1,0 +1,67 @@
+# %% [markdown] tags=["section"]
+# ## 8. A second backward pass
+#
+# Gradient descent takes many steps, so it needs many backward passes. What happens if `.grad` already holds a gradient when the next one arrives?
+
+# %% tags=["predict"]
+q6 = predict("01.q6")
+q6
+
+# %% tags=["code"]
+x = torch.tensor(3.0, requires_grad=True)
+for turn in (1, 2):
+    z = x * x
+    z.backward()
+    print(f"after backward number {turn}: x.grad =", x.grad)
+
+# %% tags=["reveal"]
+q6.reveal(x.grad)
+
+# %% [markdown]
+# `autolab.record()` records everything that really happens inside its block. The block below runs the two passes again, then clears the gradient, and then takes a step. Predict where `x` ends up. When you step through the recording afterwards, compare step 5 with step 11.
+
+# %% tags=["predict"]
+q7 = predict("01.q7")
+q7
+
+# %% tags=["run", "picture"]
+x = torch.tensor(3.0, requires_grad=True)
+with autolab.record() as recording:
+    for turn in (1, 2):
+        z = x * x
+        z.backward()
+    x.grad.zero_()                  # cleared
+    with torch.no_grad():           # section 9 explains this line
+        x -= 0.125 * x.grad
+autolab.explore(recording)
+
+# %% tags=["reveal"]
+q7.reveal(x)
+
+# %% [markdown] tags=["explain", "keep"]
+# **Why.** `backward()` **accumulates**: it adds the new gradient to whatever is in `.grad`. Here $6 + 6 = 12$. This is the rule of section 6 again, because two results computed from one leaf are just more paths, and 12 is the gradient of their sum. Accumulation is useful. For example, a **batch**, the examples of one step, can be fed in two halves if it is too large for the memory.
+#
+# In gradient descent, however, each step needs the gradient of *its own* loss. So we clear the gradient in every step, with `w.grad = None` or `w.grad.zero_()`. The right moment is after the step has used it, and before the next `backward()`. If you clear it between `backward()` and the step, the step subtracts zero and nothing moves.
+#
+# **Takeaway:** `backward()` adds to `.grad`, so clear the leaves once in every step.
+# PyTorch on [why gradients are zeroed](https://docs.pytorch.org/tutorials/recipes/recipes/zeroing_out_gradients.html).
+
+# %% [markdown] tags=["exercise"]
+# ### Exercise 01.4: a loop that forgets to clear
+#
+# `descend` should walk downhill on $(w - 3)^2$, but it overshoots, because one line is missing. Fix it.
+
+# %% tags=["exercise"]
+def descend(start, lr, steps):
+    w = torch.tensor(start, requires_grad=True)
+    for _ in range(steps):
+        loss = (w - 3) ** 2
+        loss.backward()
+        with torch.no_grad():       # section 9 explains this line
+            w -= lr * w.grad
+    return w
+
+check("01.4", descend)
+
+# %% tags=["words"]
+in_words("01.w3")

@@ -1,0 +1,58 @@
+# %% [markdown] tags=["section"]
+# ## 10. A training loop
+#
+# Now you know all the parts of training. Let's put them together, first on a small problem that we can see. Here are 50 points that lie near the line $y = 1 + 2x$. We look for a line $a + b x$ that fits them, and we start with $a = 0$ and $b = 0$.
+
+# %% tags=["code"]
+torch.manual_seed(0)
+x = torch.linspace(0, 1, 50)
+y = 1 + 2 * x + 0.1 * torch.randn(50)
+
+a = torch.tensor(0.0, requires_grad=True)
+b = torch.tensor(0.0, requires_grad=True)
+losses = []
+for step in range(200):
+    loss = ((a + b * x - y) ** 2).mean()    # forward: how wrong is the line?
+    a.grad = b.grad = None                  # clear the gradients of the last step
+    loss.backward()                         # backward: which way is up?
+    with torch.no_grad():                   # step downhill
+        a -= 0.5 * a.grad
+        b -= 0.5 * b.grad
+    losses.append(loss.item())
+print(f"a = {a.item():.2f}, b = {b.item():.2f}")
+print(f"loss: {losses[0]:.2f} at first, {losses[-1]:.4f} at the end")
+
+# %% tags=["picture"]
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
+left.plot(x, y, ".", label="points")
+left.plot(x, (a + b * x).detach(), label="line after 200 steps")
+left.legend()
+right.semilogy(losses)
+right.set(xlabel="step", ylabel="loss");
+
+# %% [markdown]
+# These four steps, forward, clear, backward and step, are the same for every network, however large it is. Because you would otherwise write the last three again and again, PyTorch has an **optimizer** for them. You hand it the tensors that should be trained, and it clears and changes exactly these.
+
+# %% tags=["predict"]
+q29 = predict("01.q29")
+q29
+
+# %% tags=["code"]
+a = torch.tensor(0.0, requires_grad=True)
+b = torch.tensor(0.0, requires_grad=True)
+optimizer = torch.optim.SGD([a, b], lr=0.5)
+for step in range(200):
+    loss = ((a + b * x - y) ** 2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(f"a = {a.item():.2f}, b = {b.item():.2f}")
+
+# %% tags=["reveal"]
+q29.reveal()
+
+# %% [markdown] tags=["explain", "keep"]
+# **Why.** Both loops find the same line, because they compute the same gradients and take the same steps. The loss falls quickly at first. Later it levels off at about 0.01, since no line can pass through all the noise in the points. The line is also a little off $1 + 2x$ for the same reason: the noise has moved the best line.
+#
+# **Takeaway:** forward, clear, backward, step. That is a training loop.
+# PyTorch on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).
