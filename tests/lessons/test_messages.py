@@ -23,7 +23,7 @@ def test_partly_answered_table_says_how_much_is_filled_in():
     text = repr(check("01.10", table | {"x + 2": False, "x * x": True}))
     assert "not answered yet, 2 of 6 filled in" in text
     wrong = repr(check("01.10", table | {"x + 2": False, "x * x": False}))
-    assert "not yet" in wrong and "A product needs its factors" in wrong
+    assert "not yet" in wrong and "a product needs its factors" in wrong
 
 
 def test_public_success_alone_is_not_called_solved():

@@ -9,7 +9,7 @@ import autolab as torch
 from ..exercise import Case, Exercise, Mistake
 from .backward import DATA
 
-# 01.5 the loop that teaches a network -----------------------------------------------------------------------------------
+# 01.5 the loop that teaches a network -------------------------------------------------------------------------------
 
 
 def teach(network, image, label, lr, steps, clear=True, sign=-1, rate=True, part=slice(None)):

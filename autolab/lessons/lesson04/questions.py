@@ -83,8 +83,8 @@ QUESTIONS = {
         "network again, and compare. How many runs would you need for all 3,340 numbers?",
         ("2", "3,340", "3,341"),
         {
-            "2": "That is what your engine needs, one run forward and one run back. Without it, each number needs a run "
-            "of its own.",
+            "2": "That is what your engine needs, because it goes forward once and back once. Without it, each number needs "
+            "a run of its own.",
             "3,340": "Each number needs a run of its own. But you also need the first run, so that you can compare.",
         },
         key="3,341",

@@ -15,7 +15,8 @@ label = torch.tensor([pad.label])
 probabilities = network(image).softmax(1)[0].detach()
 guess = probabilities.argmax().item()
 loss = F.cross_entropy(network(image), label)
-print(f"You meant {pad.label}. The network says {guess}. Its loss is {loss.item():.1f}.")
+print(f"You meant {pad.label}. The network says {guess}.",
+      f"Its loss is {loss.item():.1f}.")
 axes = plots.digit(pad.image, probabilities, title=f"the network says {guess}")
 hand.save_digit(pad.image, pad.label);          # the next lessons use it
 

@@ -18,7 +18,7 @@ print("with no_grad():", w)
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** A step changes a weight, but the step isn't part of the function that we differentiate. If the subtraction were recorded, `w` would become the result of an operation and would no longer be a leaf. PyTorch therefore refuses it. Inside `with torch.no_grad():` nothing is recorded, so the step is allowed.
 #
-# What about `w = w - 0.1 * w.grad`? That raises no error, which is worse. It creates a new tensor and gives it the name `w`, while the old tensor stays as it was. If a network or an optimizer holds the old tensor, it never notices the step.
+# What about `w = w - 0.1 * w.grad`? That raises no error, which is worse. It creates a new tensor and gives it the name `w`, while the old tensor stays as it was. If a network holds the old tensor, it never notices the step.
 #
 # **Takeaway:** change weights in place, under `no_grad()`. There are further ways to keep something out of the graph, and [Ways to leave the graph](more/01_ways_out.ipynb) compares them.
 # PyTorch on [locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).

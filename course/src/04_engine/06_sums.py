@@ -55,7 +55,7 @@ q5
 # %% tags=["code", "picture"]
 def hasty(result):
     result.grad, waiting = 1.0, [result]
-    for child in waiting:                   # in the order of arrival, as often as they come
+    for child in waiting:                   # in the order of arrival, several times
         for parent, local in zip(child.parents, child.local):
             parent.grad += share(child, parent, local)
             waiting.append(parent)

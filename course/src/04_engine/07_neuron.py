@@ -5,8 +5,8 @@
 
 # %% tags=["picture"]
 places = np.linspace(-4, 4, 81)
-axes = plots.curves(places, {"tanh": np.tanh(places), "its slope": 1 - np.tanh(places) ** 2},
-                    xlabel="x", ylabel="")
+curves = {"tanh": np.tanh(places), "its slope": 1 - np.tanh(places) ** 2}
+axes = plots.curves(places, curves, xlabel="x", ylabel="")
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 04.7: a bend: tanh

@@ -73,13 +73,15 @@ for p in parameters.values():
     p.grad = 0.0
 loss = cross_entropy(network(digit), truth)
 loss.backward()
-print(f"your {label} is read as {network(digit).data.argmax()}; the loss is {loss.data:.2f}")
+guess = network(digit).data.argmax()
+print(f"your {label} is read as {guess}; the loss is {loss.data:.2f}")
 
 theirs = {n: autolab.tensor(p.data, requires_grad=True) for n, p in parameters.items()}
 hidden = (autolab.tensor(digit.data) @ theirs["W1"] + theirs["b1"]).tanh()
 scores = hidden @ theirs["W2"] + theirs["b2"]
 autolab.nn.functional.cross_entropy(scores, autolab.tensor([label])).backward()
-largest = max(np.abs(theirs[n].grad.numpy() - p.grad).max() for n, p in parameters.items())
+differences = [theirs[n].grad.numpy() - p.grad for n, p in parameters.items()]
+largest = max(np.abs(d).max() for d in differences)
 print("autolab has the same gradients:", bool(largest < 1e-12))
 
 # %% tags=["picture"]

@@ -27,7 +27,7 @@ q10
 image, digit = hand.shipped_digit()
 image, label = image[None], torch.tensor([digit])
 network, other = hand.network(), hand.network()
-letters = torch.nn.Linear(64, 26)       # outputs for letters, which the loss doesn't use
+letters = torch.nn.Linear(64, 26)       # the loss doesn't use these outputs
 scores = network(image)
 F.cross_entropy(scores, label).backward()
 parts = {"fc": network.fc.bias, "letters": letters.bias, "scores": scores}
