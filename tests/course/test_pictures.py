@@ -63,14 +63,14 @@ def cell_after(words):
 
 
 @pytest.mark.parametrize(("words", "steps"), [
-    ("Here is another graph, rehearsed", {1: "z = x * x = 9", 2: "backward would start", 3: "z would send 3 to x", 4: "z would send 3 to x"}),
-    ("Then step from step 5 on, and watch the words on `x`",
+    ("The next picture shows such a graph as a **dry run**", {1: "z = x * x = 9", 2: "backward would start", 3: "z would send 3 to x", 4: "z would send 3 to x"}),
+    ("Then step through the backward pass, starting at step 5, and watch `x`",
      {5: "backward would start", 7: "to b (contribution 1 of 2", 9: "to b (contribution 2 of 2, so far 7)",
       11: "to x (contribution 1 of 3", 12: "to x (contribution 2 of 3", 14: "to x (contribution 3 of 3", 15: "x.grad would become 40"}),
     ("compare step 5 with step 11", {5: "x.grad is now 6", 11: "x.grad is now 12: 6 was added to what it held"}),
-    ("`t.detach()` leaves out a single use", {3: "y would send 3 to w"}),
-    ("The whole graph is a single node.", {2: "loss.grad would become 1"}),
-    ("What reaches the root, which was not taken?",
+    ("`t.detach()` does this.", {3: "y would send 3 to w"}),
+    ("In this picture the whole graph is a single node.", {2: "loss.grad would become 1"}),
+    ("Which gradient reaches the root, although the root was not chosen?",
      {5: "would send 0 to root", 10: "root would send nan to x"}),
 ])
 def test_steps_are_as_the_prose_says(shown, words, steps):
@@ -85,7 +85,7 @@ def test_no_picture_starts_with_a_gradient_left_over_from_before(shown):
 
 
 def test_a_changed_saved_tensor_is_shown_as_modified(shown):
-    trace = shown[cell_after("Now the same after `y.add_(1)`")].trace
+    trace = shown[cell_after("Now here is the same graph after `y.add_(1)`")].trace
     assert [s.state for s in trace.saved] == ["modified"]
     assert {f.phase for f in trace.frames} == {"forward"}
     assert "a value that a gradient needs was changed in place" in trace.meta["why"]

@@ -81,11 +81,12 @@ QUESTIONS = {
     "04.q8": Question(
         "Suppose you had no engine. You would run the network once, and then raise one number at a time a little, run the "
         "network again, and compare. How many runs would you need for all 3,340 numbers?",
-        ("2", "3,340", "3,341"),
+        ("2", "3,341", "6,680"),
         {
             "2": "That is what your engine needs, because it goes forward once and back once. Without it, each number needs "
             "a run of its own.",
-            "3,340": "Each number needs a run of its own. But you also need the first run, so that you can compare.",
+            "6,680": "You would need two runs for each number if you nudged it up and down, as in lesson 1. Here you compare "
+            "with the first run, so one further run for each number is enough.",
         },
         key="3,341",
     ),
