@@ -212,8 +212,12 @@ def namespace(frame: FrameType | None) -> dict[str, Any]:
     while frame is not None:
         frame = frame.f_back
         if (
-            frame is not None and frame.f_code.co_flags & inspect.CO_OPTIMIZED
-        ):  # of a module or cell is nothing new
+            frame is not None
+            and frame.f_code.co_flags & inspect.CO_OPTIMIZED  # of a module or cell is nothing new
+            and not library(
+                frame
+            )  # IPython holds the learner's variables, too, under names of its own
+        ):
             for name, item in local_names(frame).items():
                 names.setdefault(
                     name if names.get(name, item) is item else f"{name} of {frame.f_code.co_name}",

@@ -71,12 +71,14 @@ def explain(error: Any = None) -> Explanation | Message:
             else as_trace(error, called="error", also=also)
         )
         return Explanation(explanation.of_numbers(trace))
+    cause = None
     try:
         cause = explanation.of_error(error)
         if cause is not None and cause.nodes:
             return Explanation(cause)
         title, said = explanation.in_words(error)
-        return Message(title, paragraphs=tuple(said))
     except Exception as trouble:  # whoever asks about an error must not get another one
-        why = f"What it was given cannot be drawn ({type(trouble).__name__})."
-        return Message(f"{type(error).__name__}: {error}", paragraphs=(why, *sentences(error)))
+        title = f"{type(error).__name__}: {error}"
+        known = sentences(error) if cause is None else cause.meta["explanation"]["text"]
+        said = [*known, f"The graph cannot be drawn ({type(trouble).__name__})."]
+    return Message(title, paragraphs=tuple(said))

@@ -28,7 +28,9 @@ def explained(case, library, recorded):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = autolab.explain(error.value)
-    assert isinstance(found, (Explanation, Message)) and "cannot be drawn" not in found.text
+    assert isinstance(found, (Explanation, Message)) and "cannot be drawn" not in found.text, (
+        found.text
+    )
     return found.text
 
 

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import names
+from ..guard import attempt
 from ..model import Trace
 from ..reader import is_tensor
 from .backward import line
@@ -33,7 +34,7 @@ def causes(error: BaseException, place: Place | None, trace: Trace | None) -> li
         _too_few_gradients,
         _hooked,
     ):
-        found = find(error, place, trace)
+        found = attempt(lambda find=find: find(error, place, trace), [])
         if found:
             return found
     return []
@@ -124,6 +125,10 @@ def _two_libraries(error: BaseException, place: Place | None, trace: Trace | Non
     ]
 
 
+def _is_module(item: Any) -> bool:
+    return hasattr(type(item), "named_modules")
+
+
 def _entries(error: BaseException) -> Iterator[TracebackType]:
     entry = error.__traceback__
     while entry is not None:
@@ -170,7 +175,7 @@ def _held_result(error: BaseException, place: Place | None, trace: Trace | None)
 
 
 def _results(owner: Any, name: str) -> Iterator[str]:
-    modules = owner.named_modules() if hasattr(owner, "named_modules") else [("", owner)]
+    modules = owner.named_modules() if _is_module(owner) else [("", owner)]
     for path, module in modules:
         for key, item in getattr(module, "__dict__", {}).items():
             if is_tensor(item) and not item.is_leaf:
@@ -182,9 +187,7 @@ def _plain_list(error: BaseException, place: Place | None, trace: Trace | None) 
         return []
     for part in ast.walk(place.node):
         owner = place.value(part)
-        for module in (
-            owner.modules() if hasattr(owner, "modules") and hasattr(owner, "parameters") else ()
-        ):
+        for module in owner.modules() if _is_module(owner) else ():
             for key, item in vars(module).items():
                 items = list(item.values()) if isinstance(item, dict) else item
                 if (
@@ -235,7 +238,7 @@ def _hooked(error: BaseException, place: Place | None, trace: Trace | None) -> l
     if not re.search(r"BackwardHookFunction(Backward)? is a view", str(error)) or place is None:
         return []
     for owner in place.frame.f_locals.values():
-        for path, module in owner.named_modules() if hasattr(owner, "named_modules") else ():
+        for path, module in owner.named_modules() if _is_module(owner) else ():
             if getattr(module, "_backward_hooks", None):
                 return [
                     f"The full backward hook on {path or type(module).__name__} wraps its result, and the next operation changes it in place."
