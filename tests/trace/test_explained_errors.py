@@ -119,3 +119,18 @@ def test_the_infinity_of_a_mask_is_not_the_first_number_that_is_not_finite():
     with autolab.record() as recording:
         scores.masked_fill(mask, float("-inf")).softmax(-1).sum().backward()
     assert "Every number that is known is finite" in autolab.explain(recording).text
+
+
+def test_what_never_had_a_graph_is_not_blamed():
+    net = autolab.nn.Linear(2, 1).requires_grad_(False)
+    scale, labels = autolab.tensor(2.0), [1, 0]
+
+    def code():
+        target = autolab.tensor(labels)
+        loss = (net(autolab.ones(2, 2)).sum() * scale.item() - target).sum()
+        loss.backward()
+
+    for recorded in (False, True):
+        said = explained(error_programs.Case(lambda _: code(), "", ""), autolab, recorded)
+        assert "item()" not in said and "autolab.tensor(labels)` copies" not in said
+        assert not recorded or "frozen" in said

@@ -117,6 +117,11 @@ def is_exact(trace: Trace, recorded: bool) -> bool:
     return recorded or bool(trace.meta["library"] != "torch")
 
 
+def places_of(trace: Trace, node_id: str) -> Any:
+    """Return what else had to do with a failure (see `Trace.meta`)."""
+    return trace.meta.get("failures", {}).get(node_id, {}).get("places", ())
+
+
 def root_of(trace: Trace, node_id: str) -> Node:
     """Return the node that the failing pass began at."""
     runs = [f for f in trace.frames if f.event == "seed"]
@@ -176,7 +181,7 @@ def freed(trace: Trace, node_id: str, recorded: bool) -> list[str]:
     text = [
         f"{where} had saved values for its gradient, and they are gone: a backward pass before this one freed them."
     ]
-    places = trace.meta.get("failures", {}).get(node_id, {}).get("places", ())
+    places = places_of(trace, node_id)
     earlier = next((p for p in places if p["line"]), None)
     if not recorded or earlier is None:
         return [
@@ -218,11 +223,7 @@ def changed(trace: Trace, node_id: str, recorded: bool) -> list[str]:
             changes = list(history.changes(saved.source_node, number(node_id)))
             if changes:
                 return _changed_by(history, node, saved.source_node, changes)
-    places = [
-        p
-        for p in trace.meta.get("failures", {}).get(node_id, {}).get("places", ())
-        if p["words"].startswith("changed")
-    ]
+    places = [p for p in places_of(trace, node_id) if p["words"].startswith("changed")]
     changers = {p["node"]: trace.node(p["node"]) for p in places if p["node"]}
     if changers:
         return _changed_by(history, node, node_id, list(changers.values()))
@@ -256,8 +257,8 @@ def _changed_by(history: History, node: Node, saved: str, changes: list[Node]) -
     first = changes[0]
     base = history.trace.node(history.base(saved))
     name = base.name or base.label
-    by = first.update["call"] if first.update is not None and first.kind == "update" else ""
-    where = line(first.source) or _line_of_step(history.trace, first)
+    by = first.update["call"] if first.update and first.kind == "update" else ""
+    where = line(first.source)
     saying = f"{node.label} = {node.call} had saved it{line(node.source)}."
     if by:
         text = [f"{name} was changed by {by}{where} after {saying}"]
@@ -303,10 +304,6 @@ def _changed_by(history: History, node: Node, saved: str, changes: list[Node]) -
     ]
 
 
-def _line_of_step(trace: Trace, update: Node) -> str:
-    return "" if update.source is None else line(update.source)
-
-
 def no_graph(trace: Trace, node_id: str, recorded: bool, place: Place | None) -> list[str]:
     """Explain a backward pass that cannot begin, because its result has no graph."""
     root = trace.node(node_id)
@@ -316,7 +313,7 @@ def no_graph(trace: Trace, node_id: str, recorded: bool, place: Place | None) ->
             "Make it a leaf before the forward pass: x.requires_grad_().",
         ]
     text = [f"{root.label} has no graph behind it: no gradient can go back."]
-    cuts = dict.fromkeys(p["node"] for p in trace.meta["failures"][node_id]["places"] if p["node"])
+    cuts = dict.fromkeys(p["node"] for p in places_of(trace, node_id) if p["node"])
     made = [_of_cut(trace, trace.node(n)) for n in cuts]
     code = exit_of(place, recorded) if place is not None else None
     known = [trace.node(n).source for n in cuts]
@@ -404,7 +401,7 @@ def _of_cut(trace: Trace, cut: Node) -> list[str]:
 def unused(trace: Trace, node_id: str, index: int, place: Place | None) -> list[str]:
     """Explain a gradient that was asked for in vain."""
     root = trace.node(node_id)
-    places = trace.meta.get("failures", {}).get(node_id, {}).get("places", ())
+    places = places_of(trace, node_id)
     asked = next((trace.node(p["node"]).label for p in places if p["node"]), "")
     if (
         not asked

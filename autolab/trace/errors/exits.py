@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..reader import is_tensor
 from .expressions import Place
 
 SMOOTH = "A comparison gives True or False, which have no gradient: use a smooth function such as sigmoid() in the loss."
@@ -84,6 +85,19 @@ def _keyword(part: ast.Call, wanted: str) -> Any:
 Found = Iterator[tuple[Any, str, str]]
 
 
+def _may_have_graph(place: Place, node: Any) -> bool:
+    """Whether a part of the code may be a tensor with a graph: what has no name is not at hand."""
+    item = place.value(node)
+    return bool(item.requires_grad) if is_tensor(item) else not isinstance(node, ast.Constant)
+
+
+def _holds_graph(place: Place, node: Any) -> bool:
+    """Whether a name is a tensor that requires grad, or a list of such tensors."""
+    item = place.value(node)
+    items = item if isinstance(item, (list, tuple)) else [item]
+    return any(is_tensor(one) and one.requires_grad for one in items)
+
+
 def _checkpoints(place: Place, parts: list[Any]) -> Found:
     for part in parts:
         if _called(part) == "checkpoint" and _keyword(part, "use_reentrant") is not False:
@@ -96,7 +110,8 @@ def _checkpoints(place: Place, parts: list[Any]) -> Found:
 
 def _left(place: Place, parts: list[Any]) -> Found:
     for part in parts:
-        if _called(part) in _LEFT and isinstance(part.func, ast.Attribute):
+        owner = getattr(getattr(part, "func", None), "value", None)
+        if _called(part) in _LEFT and owner is not None and _may_have_graph(place, owner):
             yield part, *_LEFT[_called(part)]
 
 
@@ -123,7 +138,7 @@ def _gradients(place: Place, parts: list[Any]) -> Found:
 def _copies(place: Place, parts: list[Any]) -> Found:
     for part in parts:
         if _called(part) in ("tensor", "as_tensor", "Tensor") and part.args:
-            if any(isinstance(p, ast.Name) for p in ast.walk(part.args[0])):
+            if any(_holds_graph(place, p) for p in ast.walk(part.args[0])):
                 yield (
                     part,
                     "copies numbers into a new tensor without a graph",
@@ -139,11 +154,14 @@ def _cuts(place: Place, parts: list[Any]) -> Found:
         if any(_called(i.context_expr) in ("no_grad", "inference_mode") for i in w.items)
     ]
     for part in parts:
-        if _called(part) in _CUT and isinstance(part.func, ast.Attribute):
+        owner = getattr(getattr(part, "func", part), "value", None)
+        if owner is not None and not _may_have_graph(place, owner):
+            continue
+        if _called(part) in _CUT and owner is not None:
             yield part, *_CUT[_called(part)]
         if isinstance(part, ast.Attribute) and part.attr == "data":
             yield part, "has no graph", "Leave out .data where a gradient is to go back."
-        if isinstance(part, ast.Compare):
+        if isinstance(part, ast.Compare) and _may_have_graph(place, part.left):
             yield part, "is True or False", SMOOTH
         if isinstance(part, (ast.Call, ast.BinOp)) and any(
             w.lineno < part.lineno <= (w.end_lineno or 0) for w in without

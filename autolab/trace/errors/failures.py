@@ -97,7 +97,7 @@ class Failures:
             for other, version in found:
                 self._place(node_id, "changed here", other, f"to version {version}")
             if not found:
-                recorded = "by no recorded operation (optimizer.step() and .data are none)"
+                recorded = "by an optimizer's step, or by code that was not recorded"
                 who = recorded if self.builder.recording else "by an operation that is not known"
                 self._place(node_id, f"changed to version {stale.now} {who}", None)
 
