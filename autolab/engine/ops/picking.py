@@ -27,7 +27,7 @@ def _check(name, self, d, index, src=None):
         "Write index.long().",
     )
     refuse_if(
-        not index.ndim == self.ndim > 0,
+        index.ndim != self.ndim,
         f"Index tensor must have the same number of dimensions as {'input' if name == 'gather' else 'self'} tensor",
         f"The tensor has {self.ndim} dimensions, the index {index.ndim}.",
     )
@@ -45,12 +45,14 @@ def _check(name, self, d, index, src=None):
 
 
 def _along(xp, self, dim, index):
-    """Return the key of the entries that `index` names along a dimension."""
-    n = self.shape[dim]
+    """Return the key of the entries that `index` names along a dimension; a 0-d array has one entry."""
+    n = self.shape[dim] if self.ndim else 1
     message = "index {} is out of bounds for dimension {} with size {}"
     note = f"Each index counts from 0 to {n - 1}."
     error = lambda bad: fail(RuntimeError, message.format(bad, dim, n), note)
     demands.in_range(xp, index, 0, n, error)
+    if not index.ndim:
+        return ()
     grid = [
         xp.arange(k).reshape(-1, *(1,) * (index.ndim - 1 - i)) for i, k in enumerate(index.shape)
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.refusals import check_dim, check_dims
+from ..exact.refusals import check_dim, check_dims, no_dimensions
 from .checks import refuse_if
 from .functions import composite, internal, register
 from .shape import by_sizes, row_major
@@ -45,10 +45,10 @@ roll_op = internal(
 @composite(method=True)
 def roll(input, shifts, dims=()):
     """Shift entries along dimensions; those that leave at one end come in at the other. Source: torch.roll."""
-    shifts, dims = (
-        (shifts,) if isinstance(shifts, int) else tuple(shifts),
-        check_dims(dims, input.ndim),
-    )
+    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    dims = check_dims(dims, input.ndim)
+    if dims and not input.ndim:
+        raise no_dimensions(dims[0])
     refuse_if(
         len(shifts) != (len(dims) or 1),
         f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",

@@ -263,6 +263,11 @@ def unflatten(input, dim, sizes):
 @composite(method=True)
 def narrow(input, dim, start, length):
     """Return `length` entries from `start` along a dimension; a view. Source: torch.narrow."""
+    refuse_if(
+        not input.ndim,
+        "narrow() cannot be applied to a 0-dim tensor.",
+        "A 0-d tensor is a single number.",
+    )
     d, start = check_dim(dim, input.ndim), int_argument("narrow", "start", 3, start)
     n = input.shape[d]
     refuse_if(
