@@ -5,8 +5,6 @@ Source: https://docs.pytorch.org/docs/2.13/linalg.html
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ..functions import composite, internal
@@ -20,8 +18,9 @@ def _matrix_exp(xp, self):
     _check_floats("matrix_exp", self)
     _check_square("matrix_exp", self)
     wide = self.astype(np.float64)
-    norm = float(abs(wide).sum(-2).max(initial=0))
-    halvings = math.ceil(math.log2(norm / _SMALL)) if _SMALL < norm < math.inf else 0
+    norm, halvings = abs(wide).sum(-2).max() if self.size else 0.0, 0
+    while halvings < 1000 and bool(norm / 2.0**halvings > _SMALL):
+        halvings += 1
     small, one = wide / 2.0**halvings, xp.eye(self.shape[-1])
     total = one + small / _TERMS
     for k in range(_TERMS - 1, 0, -1):  # Horner: 1 + A (1 + A/2 (1 + A/3 (…)))
