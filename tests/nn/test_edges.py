@@ -29,15 +29,10 @@ CONVOLUTIONS = [
 NORMS = [
     "c = torch.ones(0, 4, **def_); F.layer_norm(c, (4,), a, b).sum().backward(); [c.grad, a.grad, b.grad]",
     "c = torch.ones(0, 4, 3, **def_); F.group_norm(c, 2, a, b).sum().backward(); [c.grad, a.grad, b.grad]",
-    "c = torch.ones(0, 4, 2, 2, **def_); F.batch_norm(c, None, None, a, b, training=True).sum().backward(); [c.grad, a.grad, b.grad]",
-    "c = torch.ones(0, 4, 2, 2, **def_); F.batch_norm(c, a.detach(), b.detach(), a, b).sum().backward(); [c.grad, a.grad, b.grad]",
-    "F.layer_norm(torch.ones(2, 0), (0,))",
     "F.group_norm(torch.ones(0, 4), 2)",
     "nn.LayerNorm(4)(torch.ones(0, 2, 4))",
 ]
 POOLS = [
-    "F.max_pool1d(s.long(), 2)",
-    "F.max_pool1d(s > 3, 2)",
     "F.adaptive_max_pool2d(x.long(), 2)",
     "F.avg_pool2d(x > 0, 2)",
     "F.max_pool1d(s, 2)",
@@ -54,8 +49,6 @@ DTYPES = [
     "nn.GroupNorm(2, 4)(torch.ones(2, 4).double())",
     "nn.BatchNorm1d(4)(torch.ones(2, 4).double())",
     "F.group_norm(torch.ones(2, 4, 3).half(), 2, torch.ones(4), torch.ones(4))",
-    "F.avg_pool2d(torch.arange(16).view(1, 4, 4) - 8, 2)",
-    "F.avg_pool2d(torch.tensor([[[-1, 0], [0, -2]]]), 2)",
     "F.hardtanh(torch.tensor([1, 2], dtype=torch.uint8))",
     "F.hardtanh(torch.tensor([True]))",
     "F.hardtanh(torch.tensor([1, 2], dtype=torch.uint8), 0, 1)",
@@ -63,7 +56,6 @@ DTYPES = [
     "torch.ones(2, 3).log_softmax('a')",
     "F.max_pool2d(x, 2, padding='same')",
     "F.max_pool1d(s, 2, padding='same')",
-    "F.adaptive_max_pool2d(torch.ones(0, 2, 4, 4), 2)",
 ]
 
 
