@@ -153,12 +153,13 @@ def facts(torch, name):
     weights = torch.cos(torch.arange(y.numel(), dtype=torch.float32)).reshape(y.shape) + 0.25
     node = y.grad_fn
     grads = torch.autograd.grad(y, leaves, weights, allow_unused=True, retain_graph=True)
+    composed = name.startswith(("unfold", "pixel_shuffle"))
     return {
         "values": outs,
         "strides": [list(o.stride()) for o in outs],
         "contiguous": [o.is_contiguous() for o in outs],
-        "graph": chain(node),
-        "saved": {key: signed(value) for key, value in saved(node).items()},
+        "graph": None if composed else chain(node),
+        "saved": {} if composed else {key: signed(value) for key, value in saved(node).items()},
         "gradients": list(grads),
     }
 

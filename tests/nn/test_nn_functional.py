@@ -201,6 +201,8 @@ OWN_GRAPH = {
     "elu in place": "as leaky_relu in place",
     "cosine_embedding": "SubBackward1 of the margin there, AddBackward1 of its negative here",
     "linear vector no bias": "the kind of squeeze that a product of a vector ends with",
+    "normalize": "clamp with one limit has no operation of its own",
+    **dict.fromkeys(("glu", "glu rows", "rrelu", "rrelu bounds"), "composed of other functions"),
 }
 COMPARED = re.compile(
     "Relu|Elu|Selu|Celu|Gelu|Silu|Mish|Soft|Hard|LogSigmoid|Threshold|Prelu|Glu|Loss|Entropy|Embedding"
