@@ -245,7 +245,6 @@ SMOOTH_TWICE = [
     "hardswish",
     "logsigmoid",
     "threshold",
-    "glu",
     "softmax",
     "log_softmax",
     "mse",
