@@ -32,7 +32,6 @@ from .model import Output, Trace
 from .pictures import Pictures
 from .records import Records
 from .reader import UNKNOWN, Facts, Reader, SavedEntry, is_parameter, is_tensor
-from .unseen import Unseen
 from .values import Value, seen, type_name, written
 
 if TYPE_CHECKING:
@@ -72,13 +71,12 @@ class Builder:
         self.pictures = Pictures(self)
         self.by_fn, self.by_tensor, self.output_nr = reader.seen_nodes(weak), Seen(weak), Seen(weak)
         self._constants: dict[Any, tuple[Any, str]] = {}
-        self.cuts, self.unseen = Cuts(self, weak), Unseen(self)
+        self.cuts = Cuts(self, weak)
         self._memories = Memories(reader)
         self._saved_of: dict[str, list[SavedDraft]] = {}
         self._looked: dict[
             int, tuple[Facts, Value | None, Any]
         ] = {}  # saved tensor -> it, which thereby keeps its id
-        self._result_arrays: dict[int, str] = {}
         self._edge_at: dict[tuple[str, int], EdgeDraft] = {}
         self._outputs_seen: dict[tuple[str, int], Value] = {}
         self._saved_outputs: dict[
@@ -92,7 +90,6 @@ class Builder:
     def add(self, kind: str, **fields: Any) -> Draft:
         node_id = f"n{len(self.nodes)}"
         draft = self._by_id[node_id] = Draft(node_id, kind, **fields)
-        draft.changes = self.reader.changes
         self.nodes.append(draft)
         if kind == "leaf":
             self._unnamed.append(draft)
@@ -198,23 +195,9 @@ class Builder:
         return _value_of_literal(item, kind, sign) if self.values else None
 
     def _unchanged(self, node_id: str, tensor: Any) -> bool:
-        """Whether a tensor still has the value that its node shows: as the version tells, of a recording's also the
-        numbers."""
-        draft, nr = self.draft(node_id), self.output_nr.get(tensor) or 0
-        if (
-            draft.version is not None
-            and is_tensor(tensor)
-            and draft.version != self.reader.version(tensor)
-        ):
-            return False
-        known = draft.outputs[nr].value if nr else draft.value
-        return (
-            not self.recording
-            or draft.kind == "op"
-            and bool(draft.grad_fn)
-            or self.unseen.is_as_it_was(draft)
-            or self.unseen.is_like(known, tensor)
-        )
+        """Whether a tensor still has the value that its node shows, as its version tells."""
+        version = self.draft(node_id).version
+        return version is None or not is_tensor(tensor) or version == self.reader.version(tensor)
 
     def place(self, tensor: Any, node_id: str, nr: int = 0) -> None:
         """Notes that `tensor` is result `nr` of a node; it may have been another one's before."""
@@ -260,7 +243,12 @@ class Builder:
                 not self.recording and (grad := self.reader.grad(tensor)) is not None
             ):  # kept by `retain_grad`
                 draft.grad_before = self.value_of(grad)
-        self.set_output(node_id, nr, tensor)
+        if self._is_as_made(tensor):
+            self.set_output(node_id, nr, tensor)
+
+    def _is_as_made(self, tensor: Any) -> bool:
+        """Whether a result was never changed in place, as far as an existing graph tells."""
+        return self.recording or not self.reader.version(tensor)
 
     # -- edges and saved tensors -------------------------------------------------------------------
     def edge(
@@ -295,7 +283,8 @@ class Builder:
             known is not None
             and known.bytes is not None
             and not known.outputs
-            and self.unseen.is_as_it_was(known)
+            and entry.tensor is not None
+            and known.version == self.reader.version(entry.tensor)
         ):
             look = known.looked_at
         saved = kept(number, draft.id, entry, (source, nr), look, memory_of)
@@ -407,8 +396,6 @@ class Builder:
             self.fns[draft.id] = fn
             if result is not None:
                 self.raw[draft.id, 0] = result
-        if isinstance(result, np.ndarray):
-            self._lies_in(result, draft)
         for slot, (name, parent) in enumerate(zip(names or map(str, range(len(inputs))), parents)):
             if parent is not None:
                 draft.operands[name] = parent, inputs[slot][1]
@@ -419,14 +406,6 @@ class Builder:
         for entry in saved.values():
             self.save(draft, fn, entry)
             self._learn(entry.tensor)
-
-    def _lies_in(self, array: np.ndarray, draft: Draft) -> None:
-        """An in-place operation leaves its result in the array of the one before, which thereby lost its own."""
-        before = self._result_arrays.get(id(array))
-        if before is not None:
-            self.draft(before).value = None
-            self.raw.pop((before, 0), None)
-        self._result_arrays[id(array)] = draft.id
 
     def _parent(
         self,
@@ -469,7 +448,8 @@ class Builder:
         node_id = self.by_fn.get(fn)
         if node_id is not None:
             self.cuts.remember(tensor, node_id)
-        if node_id is not None and (node_id, tensor.output_nr) not in self._outputs_seen:
+        seen = (node_id, tensor.output_nr) in self._outputs_seen
+        if node_id is not None and not seen and self._is_as_made(tensor):
             self.set_output(node_id, tensor.output_nr, tensor)
 
     def set_output(self, node_id: str, nr: int, tensor: Any) -> None:

@@ -41,7 +41,6 @@ class Draft(Kinds):
     cut: str = ""
     version: int | None = None
     bytes: int | None = None
-    changes: int | None = None  # how often memory had been changed when it was made
     error: str = ""
     mark: str = ""
     outputs: tuple[Output, ...] = ()

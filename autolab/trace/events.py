@@ -239,7 +239,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A leaf was changed. `how`: "step", "data" (`.data` assigned, to `data`), or "unseen" (past autograd).
+    """A leaf was changed. `how`: "step" or "data" (`.data` assigned, to `data`).
 
     optimizer, settings, numbers: of a step, for its formulas (see `optimizers.Facts`)."""
 

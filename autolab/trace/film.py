@@ -66,9 +66,7 @@ class Film(Observer):
         self._start = 0  # the shots there were before the pass that runs
         self._inner = 0  # passes that run inside this one: a hook's, a checkpoint's
         self._returning = False  # grad() has its gradients, and not handed them back yet
-        self._at = self._stale = (
-            ""  # the node whose rule runs, and what it saved that was changed since
-        )
+        self._at = ""  # the node whose rule runs
         self._fn: Any = None  # the engine's node of that id
         self._upstream: Value | None = None
         self._arrived: Any = None  # the array of it, of a node's first result
@@ -213,7 +211,6 @@ class Film(Observer):
         self._fn, self._at = node, node_id
         self._complete(node_id)
         self._arrived, self._upstream, known = grads[0], None, None
-        self._stale = "" if self.rehearsal else self.builder.unseen.saved(node_id, node)
         if self.builder.pictures.layers:
             self.builder.pictures.arrived(node_id, grads, self.run)
         for nr, grad in enumerate(grads):
@@ -249,7 +246,6 @@ class Film(Observer):
             edge=None if edge is None else edge.id,
             upstream=self._upstream,
             hooked=self._reader.sends_through_hooks(node),
-            note=self._stale,
             part=part,
         )
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..engine.core.errors import fail
-from . import again, names, scopes
+from . import names, recompute, scopes
 from .errors import failures
 from .build import Builder
 from .model import Trace
@@ -83,11 +83,11 @@ def trace(
             "why": "",
             "error": None,
         }
-        changed, doubts = again.fill(builder)
-        meta |= {"changed": changed | doubts} if changed or doubts else {}
+        changed = recompute.fill(builder)
+        meta |= {"changed": changed} if changed else {}
         if backward:
             for draft in (d for d in builder.nodes if d.kind == "op"):
-                builder.film.computed(draft, doubts.get(draft.id, ""))
+                builder.film.computed(draft)
             meta["backward"], meta["why"] = _rehearse(builder, roots, gradient, namespace)
         return builder.finish(meta)
 

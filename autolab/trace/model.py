@@ -130,7 +130,7 @@ class Node(_Record, Kinds):
     error        : what the operation raised, in one line; then it has no result. `meta["failures"]` says more.
     mark         : what an error has to do with the node: "changed here", "saved here" ...; "" mostly.
     missing      : why `value` is None, in words, "" when it is known.
-    again        : whether `value` was not kept, and was computed again from operands that were (see `again.py`).
+    again        : whether `value` was not kept, and was computed again from operands that were (see `recompute.py`).
     time         : seconds that the operation took, as a profile timed it that was running when the recording began;
                    else None.
     layer        : formula card and pictures of a convolution, pooling or normalisation, see `pictures.py`; else None.
@@ -274,7 +274,7 @@ class Frame(_Telling):
                    a gradient), "rule" (so did a rule that stands in the place of the engine's own: a specimen),
                    "return" (`grad()` hands the gradient of `receiver` back; `value` is what it hands back, None
                    included), "error". "update", between passes: "update" (a leaf was changed, by an optimizer's step,
-                   in place, or unseen: `node` is the step or the changed leaf, `receiver` the changed leaf, `total` the
+                   or in place: `node` is the step or the changed leaf, `receiver` the changed leaf, `total` the
                    `.grad` it still has), "clear" (a leaf's `.grad` was reset or replaced, not by backward).
     nr           : which result of `receiver` the gradient is that of, where it has several.
     run          : 0 in the forward pass; in the backward passes 1, 2, ... counts them; of an update the last one before
@@ -393,10 +393,9 @@ class Trace(_Record):
     "operands", "places"}: the operations that failed, and nodes where a backward pass did; "inside" is the line within
     a custom function, "operands" are {"name", "node", "nr", "shape", "dtype", "device"}, "places" {"words", "node",
     "line"}: what else has to do with it), "explanation" (what `autolab.explain` found: {"title", "text", "more",
-    "step", "node"}), "changed" (node id to what became since of a value that is shown as it was, or why one that is
-    shown as it is may have been another, where there are any: see `since.py`), "devices" (those other than the CPU,
-    where there are any: name to {"title", "simulated"}), "frozen" (ids of the parameters that do not require grad,
-    where there are any).
+    "step", "node"}), "changed" (node id to why a value that is shown as it is now may have been another one, where
+    there are any: see `recompute.py`), "devices" (those other than the CPU, where there are any: name to {"title",
+    "simulated"}), "frozen" (ids of the parameters that do not require grad, where there are any).
     """
 
     _parts = {

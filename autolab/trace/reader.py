@@ -159,11 +159,6 @@ class Reader:
         ] = {}  # device that was met -> {"title", "simulated"}; without the CPU
 
     # -- tensors -----------------------------------------------------------------------------------
-    @property
-    def changes(self) -> int | None:
-        """How often memory was changed up to now; None where some may be changed unseen."""
-        return None
-
     def array(self, tensor: Any) -> Any:
         """The numbers, as a NumPy array or scalar."""
         return devices.peek(tensor._array)
@@ -343,8 +338,9 @@ class Reader:
 
     def result(self, node: Any) -> Any:
         """The (first) result as an array, or None when it was not kept."""
-        value = getattr(node, "value", None)
-        return None if isinstance(value, tuple) else value
+        value, op = getattr(node, "value", None), getattr(node, "op", None)
+        # the array of a view may have been changed since: it is computed from what it is a view of
+        return None if isinstance(value, tuple) or op is not None and op.view else value
 
     def operand(self, node: Any, slot: int) -> Any:
         """The operand at a slot where no gradient goes: an array, a number, None (there was none), or UNKNOWN."""

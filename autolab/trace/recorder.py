@@ -338,9 +338,7 @@ class Recorder(Recorded[Trace]):
             self._mark("update", place)
             builder.film.changed(draft.id, draft)
         else:
-            builder.film.computed(
-                draft, "" if inplace else builder.unseen.operands(draft, operands)
-            )
+            builder.film.computed(draft)
         if inplace and node is None and draft.kind != "leaf":
             self._changed_elsewhere(draft, target, owner, place)
         if inplace and outputs[0]._base is not None:
@@ -460,8 +458,6 @@ class Recorder(Recorded[Trace]):
         if item is not target:
             if not item.requires_grad:
                 builder.cuts.meet(item, frame)
-            elif builder.reader.grad_fn(item) is None:
-                self._updates.meet(item)
             return self._called_grad(builder.tensor(item), item)
         # In place: the tensor is its own result by now (one version on), so its history is what it was before.
         if node is not None:

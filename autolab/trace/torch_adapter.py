@@ -139,10 +139,6 @@ class TorchReader(Reader):
             pass
         return id(item)
 
-    @property
-    def changes(self) -> int | None:
-        return self.snapshots.changes
-
     def arriving(self, grad: Any) -> Any:
         return grad.detach() if grad is not None and grad.requires_grad else grad
 

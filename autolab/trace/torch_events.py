@@ -485,7 +485,6 @@ class Events:
             snapshots = self.recording.reader.snapshots
             for tensor in tensors_in(args):
                 snapshots.before_change(tensor, False)
-            snapshots.changes = None
         else:
             self._meet_clearing()
 

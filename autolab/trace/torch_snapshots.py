@@ -42,8 +42,6 @@ class Snapshots:
 
     def __init__(self) -> None:
         self._of_memory: dict[int, _Memory] = {}
-        self.changes: int | None = 0
-        """How often memory was changed; None once some of it may be changed unseen, as NumPy's can."""
 
     def value(self, tensor: Any) -> Value | None:
         """The value of a tensor, None for one without numbers of its own (sparse, on no device), or with such as NumPy
@@ -61,7 +59,6 @@ class Snapshots:
             return Value.later(_seen(tensor, place, tensor.stride(), storage))
         steps = tensor.stride()
         if not storage.resizable():
-            self.changes = None
             return Value.later(_seen(tensor, place, steps, storage))
         known = self._of_memory.get(memory)
         if known is None or known.storage() is not storage:
@@ -97,8 +94,6 @@ class Snapshots:
 
     def before_change(self, tensor: Any, counted: bool) -> None:
         """The memory of `tensor` is about to be changed; `counted`: as its version will say."""
-        if self.changes is not None:
-            self.changes += 1
         memory = memory_of(tensor) if _lies_in_memory(tensor) else None
         if memory is not None:
             changed = [self._of_memory.pop(memory)] if memory in self._of_memory else []

@@ -19,7 +19,6 @@ from .iterations import Mark
 from .captions.labels import Book
 from .model import Group
 from .captions.terms import Line, Term, constant, named
-from .unseen import UNSEEN
 from .values import Copy, Value, rounded_up, short
 
 if TYPE_CHECKING:
@@ -77,7 +76,6 @@ class Updates:
             if group is not self._group[0]:
                 self._group = group, _settings_of(group)
             facts = optimizers.Facts("", self._group[1])
-            self.meet(parameter)
             self._look(optimizer, parameter, facts, False)
             leaf = self.builder.leaf(parameter)
             array = self._numbers(self.builder.draft(leaf).value, parameter)
@@ -155,20 +153,6 @@ class Updates:
         builder.edge(by, 0, draft.id, 0, differentiable=False, update=True)
         self.film.changed(by if builder.draft(by).kind == "update" else draft.id, draft)
         return draft
-
-    def meet(self, tensor: Any) -> None:
-        """A leaf that is about to be used or changed may have been changed before, without an event."""
-        leaf = self.builder.by_tensor.get(tensor)
-        draft = None if leaf is None else self.builder.draft(leaf)
-        if (
-            draft is None
-            or draft.kind != "leaf"
-            or self.builder.unseen.is_as_it_was(draft)
-            or draft.version != self.builder.reader.version(tensor)
-        ):
-            return
-        if not self.builder.unseen.is_like(draft.value, tensor):
-            self.after(tensor, draft.id, draft.id, op="unseen").operands = {"self": (draft.id, 0)}
 
     def owner(self, tensor: Any) -> Any:
         """The known leaf whose memory `tensor` shares, as `w.data` and `w[0]` do; None when there is none."""
@@ -285,10 +269,9 @@ class Updates:
         """`Node.update` of a leaf that an operation in place changed."""
         origin = self.builder.draft(draft.operands["self"][0])
         name, sign = draft.name or book.names[origin.id], _SIGNS.get(draft.op)
-        call, by = (UNSEEN, "") if draft.op == "unseen" else ("in place", draft.op)
         found: dict[str, Any] = {
-            "call": call,
-            "optimizer": by,
+            "call": "in place",
+            "optimizer": draft.op,
             "name": name,
             "settings": {},
             "lines": [],

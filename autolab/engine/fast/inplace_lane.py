@@ -33,6 +33,7 @@ def make(op, slow):
             or state.saved_hooks
             or observe.observer is not None
             or target._view is not None
+            or target._node is not None
             or not dtype.is_floating_point
         ):
             return slow(target, other)

@@ -117,6 +117,7 @@ def write_inplace(op, args, result, state):
     elif _may_take(target, result, args):
         target._array = result
     elif target._array.__class__ is np.ndarray:
+        keep_value(target)
         state.run(np.copyto, target._array, result, "unsafe")
     else:
         target._array = (
@@ -148,6 +149,15 @@ def _as_old_as_called(node, target, args):
             else e
             for e in node.entries()
         ]
+
+
+def keep_value(t):
+    """Copy the result that the node of `t`, or of what it is a view of, shows in the explorer: the memory is about to
+    be changed, or can be from now on."""
+    for owner in (t, None if t._view is None else t._view.base):
+        node = None if owner is None else owner._node
+        if node is not None and node.value is owner._array and owner._array.__class__ is np.ndarray:
+            node.value = owner._array.copy()
 
 
 def _may_take(target, result, args):

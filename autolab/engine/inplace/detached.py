@@ -9,6 +9,7 @@ from ..core.device import CPU
 from ..core.errors import fail, type_name
 from ..core.tensor import OFF_CPU_VIEW
 from ..core.tensor import Tensor, attach, materialise, wrap
+from .changes import keep_value
 from .views import OVERLAPPING, repeats
 
 
@@ -30,6 +31,7 @@ class Detaching:
     def detach(self):
         """Return the same memory outside the graph; it shares the version counter, so in-place changes are still
         noticed."""
+        keep_value(self)
         t = wrap(materialise(self), self.dtype)
         t._storage = self._storage
         if self._view is not None and self._view.base is None:
@@ -57,6 +59,7 @@ class Detaching:
     @property
     def data(self):
         """The same memory outside the graph with a version counter of its own: changes through it go unnoticed."""
+        keep_value(self)
         t = wrap(materialise(self), self.dtype)
         t._storage.array = self._storage.array
         if t._view is None and repeats(t._array):

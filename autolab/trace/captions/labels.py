@@ -215,7 +215,7 @@ class Book:
 
     def forward(self, draft: Draft) -> tuple[str, str]:
         """(tex, tex_numbers) of an operation: `z = x \\cdot y` and `6 = 2 \\cdot 3`."""
-        if not self.wanted or draft.op in ("", "unseen") or draft.error or draft.kind == "update":
+        if not self.wanted or not draft.op or draft.error or draft.kind == "update":
             return "", ""
         template = templates.value(draft.record, draft.attrs, self.shapes(draft), draft.shape)
         symbols, order = self.symbols(draft), _order(draft)

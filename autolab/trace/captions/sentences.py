@@ -10,7 +10,6 @@ from ..model import Edge, Node
 from .labels import MOST
 from ..passes import CUTS
 from .text import joined
-from ..unseen import UNSEEN
 from ..values import Value, short, sign
 
 if TYPE_CHECKING:
@@ -145,8 +144,7 @@ def _contribution(shot, node, receiver, edge, of, mood, chain):
         else ""
     )
     sent = f"{_grad(shot.value)}{', as its hooks leave it,' if shot.hooked else ''}"
-    since = f"; what it saved ({shot.note}) was changed since {UNSEEN}" if shot.note else ""
-    text = f"{_rule_of(node)} {mood('sends', 'would send')} {sent} to {name}{which}{lost}{since}"
+    text = f"{_rule_of(node)} {mood('sends', 'would send')} {sent} to {name}{which}{lost}"
     sign = r"\mathrel{+}=" if of > 1 else "="
     return text, f"{formulas.bar(formulas.symbol(name))} {sign} {chain}" if chain else ""
 
@@ -265,8 +263,6 @@ def _update(shot, node, receiver, edge, of, mood):
         if update["change"]
         else ""
     )
-    if update["call"] == UNSEEN:
-        return f"{update['name']} was changed {UNSEEN}: {update['change'] or 'other numbers'}", ""
     return f"{update['call']}: {update['optimizer']} changes {update['name']}{how}", node.tex
 
 
