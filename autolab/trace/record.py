@@ -19,8 +19,8 @@ def record() -> Recording:
     every error. `print(recording)` tells all. An error inside ends the block as usual; what happened before it is kept.
     The code may be autolab's or, where `torch` has been imported before the block, PyTorch's.
 
-    What is changed through NumPy is noticed where a tensor is used again, or where a rule reads what it saved; of more
-    than 64 numbers it is not.
+    Each number is the one that a tensor had when its operation ran. A change through NumPy is not a step of the
+    recording.
 
     Example:
 
