@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.device import of
 from ..core.dtype import NUMBERS
+from ..core.errors import fail
 from ..core.grad_mode import guard
 from ..core.namespaces import raw
 from ..core.node import AccumulateGrad, Node, apply_fix
@@ -16,9 +17,9 @@ from ..core.saving import GONE, Freed
 from ..core.tensor import Tensor, attach, wrap
 from .hooks import NodeHooks
 
+_ELSEWHERE = "_input_metadata _register_hook_dict _set_sequence_nr".split()
 _SHOWN = (
-    "__call__ _sequence_nr metadata name next_functions register_hook register_prehook "
-    "requires_grad"
+    "__call__ _sequence_nr metadata name next_functions register_hook register_prehook requires_grad"
 ).split()
 """What `dir(node)` shows of every node, as in PyTorch."""
 
@@ -87,9 +88,15 @@ class _Face(Base):
         return tensors[0] if len(tensors) == 1 else tensors
 
     def __dir__(self) -> list[str]:
-        names = [*filter(None, self._saved_names), *(self.op.constants if self.op else ())]
+        names = [n for n in self._saved_names if n is not None]
+        saved = [f"_saved_{n}" for n in (*names, *(self.op.constants if self.op else ()))]
+        tensors = [
+            f"_raw_saved_{n}"
+            for n in names
+            if self.op.save_kinds[self._saved_names.index(n)] in ("input", "output")
+        ]
         leaf = ["variable"] if isinstance(self, AccumulateGrad) else []
-        return sorted([*dir(object), *[f"_saved_{n}" for n in names], *_SHOWN, *leaf])
+        return sorted([*dir(object), *tensors, *saved, *_SHOWN, *_ELSEWHERE, *leaf])
 
     def __init_subclass__(cls) -> None:
         """Give the nodes of an operation what torch shows of what they save: `_saved_<name>`. (A
@@ -99,6 +106,7 @@ class _Face(Base):
             return
         for name in filter(None, cls._saved_names):
             setattr(cls, f"_saved_{name}", property(functools.partial(_saved, name)))
+            setattr(cls, f"_raw_saved_{name}", _refusing(f"_raw_saved_{name}"))
         for name, value in op.constants.items():
             setattr(cls, f"_saved_{name}", value)
 
@@ -122,6 +130,20 @@ class _Face(Base):
         if operand and isinstance(value, NUMBERS) and not op.keeps_number(name):
             return wrap(np.asarray(value))
         return value
+
+
+def _refusing(name):
+    """Return a property that `dir` shows, as PyTorch's does, and that autolab does not have."""
+
+    def refuse(node):
+        message = f"'{node.name()}' object has no attribute '{name}' in autolab"
+        raise fail(AttributeError, message, "Use the `_saved_` attributes, or register_hook.")
+
+    return property(refuse)
+
+
+for _name in _ELSEWHERE:
+    setattr(Node, _name, _refusing(_name))
 
 
 def _saved(name, node):
