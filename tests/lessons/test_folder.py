@@ -204,7 +204,7 @@ def test_the_start_page_leads_to_the_section_where_one_was(tmp_path):
     copy(folders.course_source(), tmp_path / "mine")
     progress.record("ask", "01.w1", given="they add up")
     assert folders.start_page(tmp_path / "mine") == "01_graphs.ipynb"
-    chain = "[5. The chain rule is a sum over paths](01_graphs.ipynb#5.-The-chain-rule-is-a-sum-over-paths)"
+    chain = "[6. The chain rule is a sum over paths](01_graphs.ipynb#6.-The-chain-rule-is-a-sum-over-paths)"
     assert (
         f"**Continue with [Lesson 1: Graphs and gradients](01_graphs.ipynb), in {chain}**"
         in (tmp_path / "mine" / folders.START).read_text()

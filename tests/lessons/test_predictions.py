@@ -248,7 +248,7 @@ def test_ones_own_words_are_neither_right_nor_wrong_and_stand_beside_the_lessons
     words = in_words("01.w2")
     assert repr(words).startswith("In your own words: Before backward()") and words.actual == ""
     ours = words.export_state()["verdicts"][""]
-    assert ours.startswith("In our words: Of x: nothing has come back yet")
+    assert ours.startswith("In our words: For x, nothing has come back yet")
     words.answer = "one is a number, the other is not"
     assert words.came_true is None and f"In our words: {words.actual}" == ours
     event = progress_file.events("ask")[-1]
