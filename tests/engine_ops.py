@@ -15,6 +15,20 @@ from autolab.engine.ops.samples import Samples
 from engine_counterparts import COUNTERPARTS, INNER_OUTPUTS, NO_DERIVATIVE
 
 
+NOT_SAMPLED = {
+    **dict.fromkeys(
+        "bernoulli bernoulli_2 normal normal_of_mean_std random uniform".split(),
+        "test_random.py: they draw",
+    ),
+    "linalg_cholesky": "test_linalg.py: its argument must stay symmetric, which gradcheck's steps do not know",
+    "linalg_eigh": "test_linalg.py: the signs of eigenvectors are free",
+    "linalg_svd": "test_factorizations.py: the signs of singular vectors are free",
+    "to_device": "test_devices.py: it takes a device",
+    "to_copy": "test_ops_promotion.py and test_autograd_accumulate.py: it takes a dtype",
+}
+"""Ops without samples, and where they are tested instead."""
+
+
 @dataclass(frozen=True)
 class Case:
     """One op with one of its samples."""
@@ -37,8 +51,26 @@ class Case:
         return args, args.pop() if args and isinstance(args[-1], dict) else {}
 
 
+def is_sampled(name) -> bool:
+    """Whether the op needs samples: that of a gradient is tested by gradgradcheck of the op that it belongs to."""
+    adjoint = name.endswith(("_backward", "_spread")) or name.startswith("convolution_")
+    return name not in NOT_SAMPLED and not adjoint
+
+
 def draw(op) -> list:
-    return op.samples(Samples(zlib.crc32(op.name.encode()))) if op.samples else []
+    """The samples of a record; without any those that every operation of tensors alone can take."""
+    s = Samples(zlib.crc32(op.name.encode()))
+    if op.samples:
+        return op.samples(s)
+    needed = [kind for p, kind in zip(op.params, op.kinds) if p not in op.defaults]
+    if not is_sampled(op.name) or not set(needed) <= {"Tensor", "operand"}:
+        return []
+    # the operands of one that broadcasts have different shapes
+    shapes = [
+        (2, 1) if op.broadcast and k == 0 < len(needed) - 1 else (2, 3) for k in range(len(needed))
+    ]
+    samples = [tuple(s.randn(*shape) for shape in shapes)]
+    return [*samples, (s.randn(3), 2.5)] if needed[-1] == "operand" else samples
 
 
 def cases() -> list[Case]:

@@ -14,7 +14,6 @@ _PYTORCH_NAMES = {
     "reshape_raw": "_reshape_alias",
     "to_copy": "_to_copy",
     "to_device": "_to_copy",
-    "narrow_raw": "narrow",
     "matmul_raw": "matmul",
     "sum_to": "sum",
     "index_spread": "index_put",
@@ -71,7 +70,6 @@ LAYERS = _chains("""
     nll_loss2d: nll_loss_nd > nll_loss2d > nll_loss2d_forward
     _log_softmax: log_softmax > _log_softmax
     _softmax: softmax > _softmax
-    celu: celu > elu
     rsub: rsub > sub
     stack: stack > cat
     isnan: isnan > ne

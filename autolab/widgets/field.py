@@ -24,7 +24,7 @@ MOST_SIDE, MOST_LAYERS = 64, 16  # pixels along a side of the image; layers
 MOST_GRADIENTS = 150_000  # numbers: one picture of the image for every output, one byte each
 WINDOWED = ("Conv2d", "MaxPool2d", "AvgPool2d")
 ADAPTIVE = ("AdaptiveAvgPool2d", "AdaptiveMaxPool2d")
-POINTWISE = ("ReLU", "LeakyReLU", "ELU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softplus", "Hardswish", "ReLU6",
+POINTWISE = ("ReLU", "LeakyReLU", "ELU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softplus", "ReLU6",
     "Identity",
              "BatchNorm2d", "Dropout", "Dropout2d")  # fmt: skip
 

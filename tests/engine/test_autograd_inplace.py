@@ -308,7 +308,6 @@ def _others(torch):
 
 NODES = {
     "FillBackward2": [lambda t, y: y.fill_(2.0)],
-    "FillBackward3": [lambda t, y: y.fill_(t.tensor(2.0)), lambda t, y: y.__setitem__(..., 2.0)],
     "MulBackward0": [lambda t, y: y.mul_(3), lambda t, y: y.logical_and_(_others(t))],
     "PowBackward0": [lambda t, y: y.pow_(2)],
     "PowBackward1": [lambda t, y: y.pow_(_others(t))],
@@ -319,9 +318,7 @@ NODES = {
         lambda t, y: t.nn.functional.elu_(y),
         lambda t, y: t.nn.functional.selu(y, inplace=True),
     ],
-    "CeluBackward1": [lambda t, y: t.nn.functional.celu_(y)],
     "LeakyReluBackward1": [lambda t, y: t.nn.functional.leaky_relu_(y)],
-    "ThresholdBackward1": [lambda t, y: t.nn.functional.threshold_(y, 0.1, 1.0)],
     "ReluBackward0": [lambda t, y: t.nn.functional.relu_(y)],
     "HardtanhBackward0": [lambda t, y: t.nn.functional.hardtanh_(y)],
     "NotImplemented": [lambda t, y: y.floor_divide_(2)],

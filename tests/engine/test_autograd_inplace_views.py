@@ -106,35 +106,6 @@ def test_errors(t):
     }
 
 
-@same_as_torch
-def test_resize(t):
-    x = t.arange(6.0)
-    found = [x.resize_(2, 2) is x, x._version, x.clone(), list(x.stride())]
-    piece = t.arange(6.0)[2:]
-    piece.resize_((2, 2))
-    turned = t.arange(6.0).reshape(2, 3).t()
-    turned.resize_(3, 2)
-    small = t.arange(6.0).reshape(2, 3).t()
-    small.resize_(2, 2)
-    longer = t.arange(3.0)
-    longer.resize_(5)
-    back = t.arange(6.0)
-    view = back.view(2, 3)
-    back.resize_(2)
-    view[0, 0] = 7.0
-    return [
-        found,
-        piece,
-        turned,
-        small,
-        list(small.stride()),
-        longer[:3],
-        list(longer.shape),
-        back,
-        back.resize_(4),
-    ]
-
-
 def test_resize_refuses_memory_formats_and_fills_with_zeros():
     assert torch.arange(2.0).resize_(4).tolist() == [0.0, 1.0, 0.0, 0.0]
     with pytest.raises(
@@ -152,17 +123,3 @@ def test_a_history_of_changes_runs_once(t):
     y.sum().backward(retain_graph=True)
     y.sum().backward()
     return error_of(lambda: y.sum().backward()), x.grad
-
-
-@same_as_torch
-def test_alpha_has_to_fit_the_result(t):
-    x, n, b = t.ones(2), t.arange(2), t.tensor([True, False])
-    return [
-        error_of(lambda: t.add(x, x, alpha=True)),
-        error_of(lambda: t.add(n, n, alpha=0.5)),
-        error_of(lambda: n.sub(1, alpha=1.0)),
-        error_of(lambda: n.add_(n, alpha=2.0)),
-        t.add(b, b, alpha=True),
-        t.add(n, x, alpha=0.5),
-        t.sub(n, n, alpha=2),
-    ]

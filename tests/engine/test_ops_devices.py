@@ -13,8 +13,6 @@ WAITS = {
     # ops whose kernel or backward pass looks at the numbers, and so waits for the device
     "prod": "is there a zero? PyTorch waits too",
     "prod_all": "is there a zero? PyTorch waits too",
-    "cumprod": "is there a zero? PyTorch waits too",
-    "mode": "is there a nan?",
     "histogram": "is the range finite? PyTorch has it on the CPU only",
     "linalg_matrix_exp": "how often a matrix is halved is in its numbers; PyTorch waits too",
     "linalg_pinv": "is there inf or NaN, which its singular values cannot be found of? PyTorch waits for its solver",

@@ -1,7 +1,7 @@
 """Every op from its own samples against PyTorch: values, gradients, dtypes, shapes and the name of the node."""
 
 import pytest
-from engine_counterparts import NO_DERIVATIVE, ONLY_HERE, WIDER
+from engine_counterparts import NO_DERIVATIVE, ONLY_HERE
 from engine_ops import call_engine, call_torch, cases, differentiable, evaluate, flat, tensors
 from goldens.oracle import answer, error_of
 from goldens.plain import differences, plain
@@ -18,16 +18,9 @@ def test_value_and_gradient(case, dtype):
         lambda torch: evaluate(torch, call_torch, case, dtype),
     )
     found = plain(evaluate(autolab, call_engine, case, dtype))
-    rtol = (
-        WIDER[case.name][0]
-        if case.name in WIDER and dtype == "float64"
-        else 3e-6
-        if case.name in WIDER
-        else None
-    )
     if case.name in ONLY_HERE:
         del found["node"], expected["node"]
-    wrong = differences(found, expected, rtol=rtol)
+    wrong = differences(found, expected)
     assert not wrong, "\n".join(wrong)
 
 

@@ -52,13 +52,9 @@ INDEXED = [
     "B = torch.arange(24.).view(2, 3, 4); [B[:, i], B[:, :, i], B[i], B[i, :, i], B.transpose(0, 2)[i], B[:, i[None]]]",
     "A[torch.tensor([0, 1, 2]), i]",
     "i[i] = i",
-    "x[x > 2] = torch.tensor(3); x",
-    "x.long()[x > 2] = torch.tensor(3.7)",
-    "A[:, A[0] > 1] = torch.tensor([3]); A",
     "A[i, A[0, 1:] > 0] = torch.tensor([3])",
     "A[A > 2] = torch.ones(1, 1, 1, 3); A",
     "x[i] = torch.ones(2).double()",
-    "y = x.requires_grad_() * 1; y[x > 2] = torch.tensor([3]); y",
 ]
 
 

@@ -40,7 +40,6 @@ INNER = {
     "sum_to",
     "reshape_raw",
     "unsafe_view",
-    "narrow_raw",
     "copy",
     "fill",
     "fill_tensor",

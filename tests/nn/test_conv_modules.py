@@ -58,7 +58,6 @@ LAYERS = [
     "ReplicationPad2d(2)",
     "Upsample(scale_factor=2)",
     "Upsample(scale_factor=(2, 1.5), mode='bilinear', align_corners=True)",
-    "Upsample(size=(3, 4), mode='bicubic')",
     "PixelShuffle(2)",
     "Unfold(2, dilation=2)",
     "Dropout2d(0.4)",

@@ -23,7 +23,6 @@ MISTAKES = [
             "silu",
             "softplus",
             "logsigmoid",
-            "hardswish",
             "softshrink",
             "hardshrink",
             "glu",

@@ -96,7 +96,6 @@ REPRS = {
     "nn.Softplus()": "Softplus(beta=1.0, threshold=20.0)",
     "nn.Softsign()": "Softsign()",
     "nn.Hardtanh()": "Hardtanh(min_val=-1.0, max_val=1.0)",
-    "nn.Hardswish()": "Hardswish()",
     "nn.LogSigmoid()": "LogSigmoid()",
     "nn.Softmax(dim=1)": "Softmax(dim=1)",
     "nn.LogSoftmax()": "LogSoftmax(dim=None)",

@@ -62,10 +62,6 @@ FIXED = {
     "Resize shorter side": lambda T, t: T.Resize(7),
     "Resize with max_size": lambda T, t: T.Resize(9, max_size=10),
     "Resize no antialias": lambda T, t: T.Resize((5, 20), antialias=None),
-    "Resize bicubic": lambda T, t: T.Resize((7, 21), T.InterpolationMode.BICUBIC),
-    "Resize bicubic no antialias": lambda T, t: T.Resize(
-        (7, 21), T.InterpolationMode.BICUBIC, antialias=None
-    ),
     "Resize nearest": lambda T, t: T.Resize((5, 20), T.InterpolationMode.NEAREST),
     "Resize same": lambda T, t: T.Resize((8, 10)),
     "CenterCrop": lambda T, t: T.CenterCrop((5, 8)),

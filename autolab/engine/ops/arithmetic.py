@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 
-from ..core.dtype import NUMBERS, bool_
-from ..exact.arguments import scalar_tensor
-from ..core.apply import result_dtype
-from ..inplace.changes import apply_inplace
-from ..core.errors import fail
+from ..core.dtype import bool_
+from .checks import refuse_if
 from .functions import METHODS, binary_operator, composite, internal, register
 from ..core.record import OPS
+from ..core.tensor import Tensor
 from .overloading import operators
 
 
 def _no_bool(dtypes, promoted):
     """Raise torch's errors for `-` on masks, of which some look like a forgotten `~`."""
-    if all(d is bool_ for d in dtypes):
-        raise fail(
-            RuntimeError,
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
-            "instead.",
-            "True - True has no agreed meaning; convert to integers first, or use ^.",
-        )
-    if bool_ in dtypes:
-        raise fail(
-            RuntimeError,
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
-            "`~` or `logical_not()` operator instead.",
-            "A mask is inverted with ~mask; to count with it, convert it: mask.float().",
-        )
+    refuse_if(
+        all(d is bool_ for d in dtypes),
+        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+        "instead.",
+        "True - True has no agreed meaning; convert to integers first, or use ^.",
+    )
+    refuse_if(
+        bool_ in dtypes,
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+        "`~` or `logical_not()` operator instead.",
+        "A mask is inverted with ~mask; to count with it, convert it: mask.float().",
+    )
 
 
 add = internal(
@@ -43,12 +38,6 @@ add = internal(
     vjp={"self": lambda m, g: g, "other": lambda m, g: g},
     latex=r"{self} + {other}",
     vjp_latex={"self": r"{g}", "other": r"{g}"},
-    samples=lambda s: [
-        (s.randn(3), s.randn(3)),
-        (s.randn(2, 3), s.randn(3)),
-        (s.randn(2, 1), s.randn(1, 3)),
-        (s.randn(3), 2.5),
-    ],
 )
 
 sub = internal(
@@ -61,7 +50,6 @@ sub = internal(
     vjp={"self": lambda m, g: g, "other": lambda m, g: -g},
     latex=r"{self} - {other}",
     vjp_latex={"self": r"{g}", "other": r"-{g}"},
-    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3)), (s.randn(3), 2.5)],
 )
 
 mul = register(
@@ -73,12 +61,6 @@ mul = register(
     vjp={"self": lambda m, g, other: g * other, "other": lambda m, g, self: g * self},
     latex=r"{self} \cdot {other}",
     vjp_latex={"self": r"{g} \cdot {other}", "other": r"{g} \cdot {self}"},
-    samples=lambda s: [
-        (s.randn(3), s.randn(3)),
-        (s.randn(2, 3), s.randn(3)),
-        (s.randn(2, 1), s.randn(1, 3)),
-        (s.randn(3), 2.5),
-    ],
     doc="Return the product, element by element, with broadcasting. Source: torch.mul",
 )
 
@@ -93,22 +75,17 @@ div = internal(
     },
     latex=r"\frac{{self}}{{other}}",
     vjp_latex={"self": r"\frac{{g}}{{other}}", "other": r"-{g} \cdot \frac{{self}}{{other}^{2}}"},
-    samples=lambda s: [
-        (s.randn(3), s.away_from_zero(3)),
-        (s.randn(2, 3), s.away_from_zero(3)),
-        (s.randn(3), 2.5),
-    ],
+    samples=lambda s: [(s.randn(2, 1), s.away_from_zero(3)), (s.randn(3), 2.5)],
 )
 
 
 def _negative(xp, self):
-    if self.dtype == bool:
-        raise fail(
-            RuntimeError,
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-            "`logical_not()` operator instead.",
-            "A mask is inverted with ~mask.",
-        )
+    refuse_if(
+        self.dtype == bool,
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        "`logical_not()` operator instead.",
+        "A mask is inverted with ~mask.",
+    )
     return xp.negative(self)
 
 
@@ -120,35 +97,22 @@ neg = register(
     vjp={"self": lambda m, g: -g},
     latex=r"-{self}",
     vjp_latex={"self": r"-{g}"},
-    samples=lambda s: [s.randn(3)],
     doc="Return minus each element. Source: torch.neg",
 )
 
-_RSUB: dict[str, Any] = {
-    "forward": lambda xp, self, other: xp.subtract(other, self),
-    "dtype": "promote",
-    "check": _no_bool,
-    "constants": {"alpha": 1},
-    "latex": r"{other} - {self}",
-}
 rsub = internal(
     "rsub(Tensor self, operand other)",
+    forward=lambda xp, self, other: xp.subtract(other, self),
+    dtype="promote",
+    check=_no_bool,
+    constants={"alpha": 1},
     vjp={"self": lambda m, g: -g},
     node="RsubBackward1",
     also_saves=("other",),
     hidden=("other",),
+    latex=r"{other} - {self}",
     vjp_latex={"self": r"-{g}"},
     samples=lambda s: [(s.randn(3), 1.5)],
-    **_RSUB,
-)
-
-rsub_tensor = internal(
-    "rsub_tensor(Tensor self, Tensor other)",
-    vjp={"self": lambda m, g: -g, "other": lambda m, g: g},
-    node="RsubBackward0",
-    vjp_latex={"self": r"-{g}", "other": r"{g}"},
-    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
-    **_RSUB,
 )
 
 
@@ -186,30 +150,17 @@ div_scalar = _by_number(
 
 
 # -- public functions: alpha, overloads, operators ---------------------------------------------------------------------
-def _scaled(op, self, other, alpha):
-    """Return `other * alpha`. Raises RuntimeError for a factor that the result's dtype cannot hold."""
+def _scaled(other, alpha):
+    """Return `other * alpha`. Raises RuntimeError for a factor that whole numbers cannot be multiplied with."""
     if alpha.__class__ is int and alpha == 1:
         return other
-    kind = result_dtype(op, (self, other))
-    if isinstance(alpha, bool) and kind is not bool_:
-        raise fail(
-            RuntimeError,
-            "Boolean alpha only supported for Boolean results.",
-            "Give the number: alpha=1.",
-        )
-    if isinstance(alpha, float) and not kind.is_inexact:
-        raise fail(
-            RuntimeError,
-            "For integral input tensors, argument alpha must not be a floating point number.",
-            "Whole numbers stay whole; convert them with .float() first.",
-        )
+    whole = isinstance(other, int) or isinstance(other, Tensor) and not other.dtype.is_inexact
+    refuse_if(
+        whole and not isinstance(alpha, int),
+        "For integral input tensors, argument alpha must not be a floating point number.",
+        "Whole numbers stay whole; convert them with .float() first.",
+    )
     return other * alpha
-
-
-def _first_operand(input, other):
-    """Return `input` as the operations take it: of two numbers the first as a tensor."""
-    numbers = isinstance(input, NUMBERS) and isinstance(other, NUMBERS)
-    return scalar_tensor(input) if numbers else input
 
 
 def _with_alpha(op, sign):
@@ -217,11 +168,10 @@ def _with_alpha(op, sign):
     form."""
 
     def call(input, other, *, alpha=1):
-        input = _first_operand(input, other)
-        return op.call(input, _scaled(op, input, other, alpha))
+        return op.call(input, _scaled(other, alpha))
 
     def in_place(self, other, *, alpha=1):
-        return op.change(self, _scaled(op, self, other, alpha))
+        return op.change(self, _scaled(other, alpha))
 
     call.__doc__ = (
         f"Return `input {sign} alpha * other`, with broadcasting. Source: torch.{op.name}."
@@ -232,38 +182,42 @@ def _with_alpha(op, sign):
 
 
 add_, sub_ = _with_alpha(add, "+"), _with_alpha(sub, "-")
-METHODS["subtract"], METHODS["subtract_"] = METHODS["sub"], sub_
-METHODS["multiply"] = METHODS["mul"]
-METHODS["negative"] = METHODS["neg"]
-METHODS["multiply_"] = METHODS["mul_"]
 
 
 @composite("div", method=True)
 def div_function(input, other, *, rounding_mode=None):
     """Return `input / other`, with broadcasting; integers give the default float dtype. Source: torch.div."""
-    input = _first_operand(input, other)
     if rounding_mode is None:
         return div.call(input, other)
-    if rounding_mode in ("floor", "trunc"):
-        return OPS["div_mode"].call(input, other, rounding_mode)  # in remainder.py
-    raise fail(
-        RuntimeError,
-        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
+    return _rounding(rounding_mode).call(input, other, rounding_mode)
+
+
+def _rounding(mode):
+    """Return the op that divides and rounds. Raises RuntimeError for another mode."""
+    refuse_if(
+        mode not in ("floor", "trunc"),
+        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'",
         "Leave rounding_mode out for ordinary division.",
     )
+    return OPS["div_mode"]  # in remainder.py
 
 
-METHODS["divide"] = METHODS["true_divide"] = div_function
-
-
+@composite(method=True, function=False)
 def div_(self, other, *, rounding_mode=None):
     """Divide in place. Source: torch.Tensor.div_."""
-    if rounding_mode is not None:
-        return apply_inplace(OPS["div_mode"], (self, other, rounding_mode))
-    return div.change(self, other)
+    if rounding_mode is None:
+        return div.change(self, other)
+    return _rounding(rounding_mode).change(self, other, rounding_mode)
 
 
-METHODS["div_"] = METHODS["divide_"] = METHODS["true_divide_"] = div_
+for _alias, _name in (
+    ("subtract", "sub"),
+    ("multiply", "mul"),
+    ("divide", "div"),
+    ("true_divide", "div"),
+    ("negative", "neg"),
+):
+    METHODS[_alias], METHODS[f"{_alias}_"] = METHODS[_name], METHODS[f"{_name}_"]
 
 
 # -- operators ---------------------------------------------------------------------------------------------------------

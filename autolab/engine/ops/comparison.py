@@ -9,11 +9,10 @@ import operator
 
 import numpy as np
 
-from ..core.dtype import FROM_NUMPY
-from ..core.errors import fail
 from ..exact.dtype_errors import no_kernel, not_implemented
-from .overloading import operators, overloaded
-from .functions import METHODS, NAMESPACES, composite, internal, register
+from .checks import refuse_if
+from .overloading import operators
+from .functions import METHODS, NAMESPACES, composite, register
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
@@ -27,11 +26,6 @@ def _comparison(name, ufunc, sign, doc):
         operands=("self", "other"),
         latex=rf"[{{self}} {sign} {{other}}]",
         doc=f"Return whether {doc}, element by element: a bool tensor. Source: torch.{name}.",
-        samples=lambda s: [
-            (s.randn(3), s.randn(3)),
-            (s.integers(3, 2, 3), s.integers(3, 3)),
-            (s.integers(3, 4), 1),
-        ],
     )
     operators(**{name: op.call})
     if ufunc != "equal":  # torch.equal compares whole tensors
@@ -55,7 +49,7 @@ def _logic(name, sign, doc):
         operands=("self", "other"),
         latex=rf"{{self}} {sign} {{other}}",
         doc=f"Return {doc}, element by element. Source: torch.{name}",
-        samples=lambda s: [(s.booleans(4), s.booleans(4)), (s.integers(2, 2, 3), s.booleans(3))],
+        samples=lambda s: [(s.integers(2, 2, 3), s.booleans(3))],
     )
 
 
@@ -81,17 +75,17 @@ def _bits(name, dunder, doc):
             raise not_implemented(f"{name}_cpu", d)
         return getattr(xp, name)(self, other)
 
-    op = internal(
-        f"{name}(operand self, operand other)",
+    op = register(
+        f"{name}(Tensor self, operand other)",
         forward=forward,
         dtype="promote",
-        operands=("self", "other"),
+        inplace="method",
         latex=rf"{{self}} \mathbin{{\mathrm{{{dunder}}}}} {{other}}",
         samples=lambda s: [(s.integers(8, 4), s.integers(4, 4)), (s.integers(8, 4), 1)],
+        doc=f"Return {doc}; integer and bool tensors only. Source: torch.{name}.",
     )
-    overloaded(name, op, op, op, doc=f"Return {doc}; integer and bool tensors only.")
     METHODS[f"__i{dunder}__"] = METHODS[f"{name}_"]
-    operators(**{dunder: op.call, f"r{dunder}": lambda self, other: op.call(other, self)})
+    operators(**{dunder: op.call, f"r{dunder}": op.call})
 
 
 _bits("bitwise_and", "and", "the bits set in both")
@@ -116,12 +110,9 @@ register(
 
 
 def _invert(self):
-    if self.dtype.is_inexact:
-        raise fail(
-            TypeError,
-            "~ (operator.invert) is only implemented on integer and Boolean-type tensors",
-            "A comparison such as x > 0 gives a bool tensor, which ~ turns around.",
-        )
+    message = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+    note = "A comparison such as x > 0 gives a bool tensor, which ~ turns around."
+    refuse_if(self.dtype.is_inexact, message, note, TypeError)
     return METHODS["bitwise_not"](self)
 
 
@@ -138,59 +129,36 @@ for _name, _tex, _doc in (
         f"{_name}(Tensor self)",
         forward=lambda xp, self, name=_name: getattr(xp, name)(self),
         latex=_tex,
-        samples=lambda s: [s.randn(3), s.integers(3, 4)],
         doc=f"Return whether each element is {_doc}. Source: torch.{_name}",
     )
 
 
 # -- nearly and exactly equal ------------------------------------------------------------------------------------------
-def _isclose(xp, self, other, rtol, atol, equal_nan):
-    if self.dtype != other.dtype:
-        raise fail(
-            RuntimeError,
-            f"{FROM_NUMPY[self.dtype].short} did not match {FROM_NUMPY[other.dtype].short}",
-            "Compare tensors of one dtype: convert one with .to(other.dtype).",
-        )
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if value < 0:
-            raise fail(
-                RuntimeError,
-                f"{name} must be greater than or equal to zero, but got {value:g}",
-                "A tolerance says how far apart still counts.",
-            )
-    close = self == other
-    if equal_nan and self.dtype.kind == "f":
-        close = close | (xp.isnan(self) & xp.isnan(other))
-    if rtol == 0 and atol == 0:
-        return close
-    if self.dtype.kind in "bu":  # whose differences wrap around
-        self, other = self.astype(np.int64), other.astype(np.int64)
-    gap = xp.abs(self - other)
-    return close | (xp.isfinite(gap) & (gap <= atol + xp.abs(rtol * other)))
-
-
-isclose_op = internal(
-    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
-    forward=_isclose,
-    operands=("self", "other"),
-    latex=r"\left| {self} - {other} \right| \le {atol} + {rtol} \cdot \left| "
-    r"{other} \right|",
-    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3), 0.5)],
-)
-
-
 @composite(method=True)
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Return whether |input - other| <= atol + rtol |other|, element by element. equal_nan: two nans count as equal.
 
     Raises RuntimeError when the dtypes differ. Source: torch.isclose."""
-    return isclose_op.call(input, other, rtol, atol, equal_nan)
+    refuse_if(
+        input.dtype is not other.dtype,
+        f"{input.dtype.short} did not match {other.dtype.short}",
+        "Compare tensors of one dtype: convert one with .to(other.dtype).",
+    )
+    message = f"rtol and atol must be greater than or equal to zero, but got {rtol:g} and {atol:g}"
+    refuse_if(min(rtol, atol) < 0, message, "A tolerance says how far apart still counts.")
+    if input.dtype.np.kind in "bu":  # their differences wrap around
+        input, other = input.long(), other.long()
+    close = input == other
+    if equal_nan:
+        close = close | (input != input) & (other != other)
+    gap = (input - other).abs()
+    return close | gap.isfinite() & (gap <= atol + (rtol * other).abs())
 
 
 @composite(method=True)
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Return whether all elements are close (see `isclose`): a Python bool. Source: torch.allclose."""
-    return bool(isclose_op.call(input, other, rtol, atol, equal_nan)._array.all())
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
 @composite(method=True)

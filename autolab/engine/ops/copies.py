@@ -9,8 +9,7 @@ import numpy as np
 from ..exact import sums as cascade
 from ..core import observe
 from ..devices import device as devices
-from ..exact.arguments import as_number, bool_argument, held_by
-from ..core.errors import bad_argument, fail
+from ..exact.arguments import as_number, held_by
 from ..core.grad_mode import per_thread
 from ..core.apply import apply, record
 from ..inplace.changes import check_inplace, check_written_once, write_inplace
@@ -32,10 +31,12 @@ from ..core.dtype import (
 from ..exact.dtypes import as_dtype
 from ..exact.refusals import of_complex, unsupported
 from ..exact.signatures import named
+from .checks import refuse_if
 from .functions import METHODS, NAMESPACES, composite, internal, register
+from ..core.record import OPS
 from ..core.tensor import Tensor, wrap
 from ..exact.arguments import scalar_tensor
-from ..exact.broadcasting import broadcast_error, outgrown
+from ..exact.broadcasting import misfit
 from ..inplace.views import overlapping_operands, partly_overlap, repeats
 
 ROW_MAJOR = "row-major"
@@ -66,7 +67,6 @@ clone = register(
     vjp={"self": lambda m, g: g},
     latex=r"{self}",
     vjp_latex={"self": "{g}"},
-    samples=lambda s: [s.randn(2, 3)],
     doc="A copy with memory of its own; gradients pass through. Source: torch.clone",
 )
 
@@ -78,20 +78,12 @@ alias = register(
     function=False,
     latex=r"{self}",
     vjp_latex={"self": "{g}"},
-    samples=lambda s: [s.randn(3)],
 )
-
-
-def _converted(xp, self, dtype):
-    """What has a gradient, or is one; other complex numbers lose their imaginary part without asking."""
-    if self.dtype.kind == "c" and dtype.is_floating_point:
-        raise of_complex()
-    return self.astype(dtype.np, order=order_of_copies(self))
 
 
 to_copy = internal(
     "to_copy(Tensor self, dtype? dtype)",
-    forward=_converted,
+    forward=lambda xp, self, dtype: self.astype(dtype.np, order=order_of_copies(self)),
     vjp={"self": lambda m, g: g},
     latex=r"{self}",
     vjp_latex={"self": "{g}"},
@@ -106,18 +98,12 @@ def in_dtype_of(m, g, x):
     return m.to_copy(x, g.dtype if m.traced else FROM_NUMPY[g.dtype])
 
 
-zeros_like_op = internal(
-    "zeros_like(Tensor self)",
-    forward=lambda xp, self: xp.zeros_like(self),
-    latex="0",
-    samples=lambda s: [s.randn(2)],
-)
-ones_like_op = internal(
-    "ones_like(Tensor self)",
-    forward=lambda xp, self: xp.ones_like(self),
-    latex="1",
-    samples=lambda s: [s.randn(2)],
-)
+for _name, _number in (("zeros_like", "0"), ("ones_like", "1")):
+    internal(
+        f"{_name}(Tensor self)",
+        forward=lambda xp, self, name=_name: getattr(xp, name)(self),
+        latex=_number,
+    )
 
 
 def _sum_to(xp, self, shape):
@@ -133,57 +119,64 @@ sum_to = internal(
     vjp={"self": lambda m, g, self_sym_sizes: m.expand(g, self_sym_sizes)},
     latex=r"\sum {self}",
     vjp_latex={"self": "{g}"},
-    samples=lambda s: [(s.randn(2, 3), (3,)), (s.randn(2, 3), (2, 1)), (s.randn(2, 3), ())],
+    samples=lambda s: [(s.randn(2, 3), shape) for shape in ((3,), (2, 1), ())],
 )
 
 
 # -- writing into memory -----------------------------------------------------------------------------------------------
-copy_op = internal(
+def _overwriting(schema, forward, node, value, gradient=None, **fields):
+    """Register an operation whose result has nothing of `self`: no gradient reaches it.
+
+    value: the formula of the result. gradient: the rule for the tensor that is written, and its formula."""
+    rules, formulas = {"self": lambda m, g: m.zeros_like(g)}, {"self": "0"}
+    if gradient is not None:
+        name = schema.rstrip(")").split()[-1]
+        rules[name], formulas[name] = gradient
+    return internal(
+        schema, forward=forward, vjp=rules, node=node, latex=value, vjp_latex=formulas, **fields
+    )
+
+
+copy_op = _overwriting(
     "copy(Tensor self, Tensor source)",
-    forward=lambda xp, self, source: xp.broadcast_to(source, self.shape),
-    vjp={"self": lambda m, g: m.zeros_like(g), "source": lambda m, g: g},
+    lambda xp, self, source: xp.broadcast_to(source, self.shape),
+    "CopyBackwards",
+    "{source}",
+    (lambda m, g: g, "{g}"),
     operands=("source",),
-    node="CopyBackwards",
-    latex=r"{source}",
-    vjp_latex={"self": "0", "source": "{g}"},
-    samples=lambda s: [(s.randn(2, 3), s.randn(2, 3))],
+    samples=lambda s: [(s.randn(2, 3), s.randn(3))],
 )
 copy_op.node_class._name = "torch::autograd::CopyBackwards"
-zero_op = internal(
+zero_op = _overwriting(
     "zero(Tensor self)",
-    forward=lambda xp, self: xp.zeros_like(self),
-    vjp={"self": lambda m, g: m.zeros_like(g)},
-    latex="0",
-    vjp_latex={"self": "0"},
-    samples=lambda s: [s.randn(3)],
+    lambda xp, self: xp.zeros_like(self),
+    "ZeroBackward0",
+    "0",
 )
-fill_op = internal(
+fill_op = _overwriting(
     "fill(Tensor self, Number value)",
-    forward=lambda xp, self, value: xp.full_like(self, value),
-    vjp={"self": lambda m, g: m.zeros_like(g)},
-    node="FillBackward2",
-    latex="{value}",
-    vjp_latex={"self": "0"},
+    lambda xp, self, value: xp.full_like(self, value),
+    "FillBackward2",
+    "{value}",
     samples=lambda s: [(s.randn(3), 2.5)],
 )
-fill_tensor_op = internal(
+fill_tensor_op = _overwriting(
     "fill_tensor(Tensor self, Tensor value)",
-    forward=lambda xp, self, value: xp.full_like(self, value),
-    vjp={"self": lambda m, g: m.zeros_like(g), "value": lambda m, g: m.sum(g)},
-    node="FillBackward3",
-    latex="{value}",
-    vjp_latex={"self": "0", "value": r"\sum {g}"},
+    lambda xp, self, value: xp.full_like(self, value),
+    "FillBackward3",
+    "{value}",
+    (lambda m, g: m.sum(g), r"\sum {g}"),
     samples=lambda s: [(s.randn(3), s.randn())],
 )
 
 
-def _write(op, args, result):
-    target = args[0]
-    state = per_thread.state
-    check_inplace(
-        target, state, any(isinstance(a, Tensor) and a._req for a in args), overlapping=False
-    )
-    write_inplace(op, args, result, state)
+def _write(op, args, number):
+    """Write `number` everywhere in `args[0]`, as the in-place op `op`. Return that tensor."""
+    target, state = args[0], per_thread.state
+    requires_grad = any(isinstance(a, Tensor) and a._req for a in args)
+    check_inplace(target, state, requires_grad, overlapping=False)
+    filled = devices.filled(target._storage.device, number, target._array.shape, target.dtype)
+    write_inplace(op, args, filled, state)
     return target
 
 
@@ -192,24 +185,18 @@ def copy_(self, src, non_blocking=False):
     """Copies the values of `src` (a tensor or number; broadcast, cast) into this tensor.
 
     Raises RuntimeError when it does not fit. Source: torch.Tensor.copy_."""
-    if isinstance(src, (bool, int, float, complex)):
+    if not isinstance(src, Tensor):
         src = scalar_tensor(src)
-    elif not isinstance(src, Tensor):
-        raise bad_argument("copy_", "other", 1, "Tensor", src)
     state, here = per_thread.state, self._storage.device
     check_inplace(self, state, self._req or src._req)
-    try:
-        shape = np.broadcast_shapes(self._array.shape, src._array.shape)
-    except ValueError:
-        raise broadcast_error([self._array.shape, src._array.shape]) from None
-    if shape != self._array.shape:
-        raise outgrown(self._array.shape, shape)
+    if error := misfit(OPS["add"], (self, src), True):
+        raise error
     if partly_overlap(self, src):
         raise overlapping_operands()
     if src._storage.device is not here:
         src = _moved(src, here, non_blocking)
     with here.backend:
-        values = here.xp.broadcast_to(src._array, shape)
+        values = here.xp.broadcast_to(src._array, self._array.shape)
     write_inplace(copy_op, (self, src), values, state)
     return self
 
@@ -217,49 +204,29 @@ def copy_(self, src, non_blocking=False):
 @composite(method=True)
 def zero_(input):
     """Sets every element to 0 in place. Source: torch.Tensor.zero_."""
-    if (
-        input._view is None
-        and not input._req
-        and input._array.__class__ is np.ndarray
-        and observe.observer is None
-    ):
+    plain = input._view is None and not input._req and observe.observer is None
+    if plain and input._array.__class__ is np.ndarray:
         input._array.fill(0)  # a gradient between two steps; 0.6 us against 3.7
         input._storage.version += 1
         return input
-    return _write(
-        zero_op, (input,), devices.filled(input._storage.device, 0, input._array.shape, input.dtype)
-    )
+    return _write(zero_op, (input,), 0)
 
 
 @composite(method=True)
 def fill_(input, value):
     """Sets every element to `value` (a number or a 0-d tensor) in place. Source: torch.Tensor.fill_."""
-    if isinstance(value, Tensor):
-        if value._array.ndim:
-            raise fail(
-                RuntimeError,
-                f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.",
-                "Use copy_ to write a whole tensor.",
-            )
-        # a number may fill expanded memory, a tensor may not; `x[i] = 2.0` makes a tensor of the number
-        check_written_once(input)
-        here = input._storage.device
-        if value._storage.device is not here:
-            value = _moved(value, here)
-        return _write(
-            fill_tensor_op,
-            (input, value),
-            devices.filled(here, value._array, input._array.shape, input.dtype),
-        )
-    plain = as_number(value)
-    number = np.asarray(value if plain is None else held_by(plain, input.dtype)).astype(
-        input.dtype.np
-    )[()]
-    return _write(
-        fill_op,
-        (input, value),
-        devices.filled(input._storage.device, number, input._array.shape, input.dtype),
+    if not isinstance(value, Tensor):
+        number = np.asarray(held_by(as_number(value), input.dtype)).astype(input.dtype.np)[()]
+        return _write(fill_op, (input, value), number)
+    refuse_if(
+        value._array.ndim,
+        f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.",
+        "Use copy_ to write a whole tensor.",
     )
+    check_written_once(input)  # a number may fill expanded memory, a tensor may not
+    if value._storage.device is not input._storage.device:
+        value = _moved(value, input._storage.device)
+    return _write(fill_tensor_op, (input, value), value._array)
 
 
 @composite(method=True, function=False)
@@ -274,17 +241,10 @@ def clone_by_copy(self):
 def _cast(self, dtype, copy=False):
     if dtype is self.dtype:
         return clone.call(self, None) if copy else self
-    if dtype.is_floating_point and (self._req or self.dtype.is_floating_point):
-        return to_copy.call(self, dtype)
-    out = wrap(
-        self._storage.device.backend.run(
-            per_thread.state, self._array.astype, dtype.np, order_of_copies(self._array)
-        ),
-        dtype,
-    )
-    if observe.observer is not None:
-        observe.observer.forward(to_copy, (self, dtype), None, (out,), None)
-    return out
+    if self._req and self.dtype.is_complex and dtype.is_floating_point:
+        raise of_complex()
+    # whole numbers have no gradient
+    return to_copy.call(self if dtype.is_inexact or not self._req else self.detach(), dtype)
 
 
 # -- from one device to another ----------------------------------------------------------------------------------------
@@ -335,18 +295,16 @@ def to(self, *args, **kwargs):
     if given.get("memory_format") is not None:
         raise unsupported("to", "memory_format")
     device, dtype, tensor = map(given.get, ("device", "dtype", "tensor"))
-    non_blocking, copy = given.get("non_blocking", False), given.get("copy", False)
     if tensor is not None:
         dtype, device = tensor.dtype, tensor.device
     target = self._storage.device if device is None else devices.usable(device)
     dtype = self.dtype if dtype is None else as_dtype(dtype)
-    if target is self._storage.device:
-        return _cast(self, dtype, copy)
-    if (
-        dtype is not self.dtype and dtype.itemsize < self.dtype.itemsize
-    ):  # what is smaller travels faster
-        return _moved(_cast(self, dtype), target, non_blocking)
-    return _cast(_moved(self, target, non_blocking), dtype)
+    copy = given.get("copy", False)
+    if target is not self._storage.device:
+        if dtype.itemsize < self.dtype.itemsize:  # what is smaller travels faster
+            self = _cast(self, dtype)
+        self, copy = _moved(self, target, given.get("non_blocking", False)), False
+    return _cast(self, dtype, copy)
 
 
 _pinned: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -354,43 +312,33 @@ _pinned: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 @composite(method=True, function=False)
-def is_pinned(self, device=None):
+def is_pinned(self):
     """Whether this tensor lies in page-locked memory of the host. Source: torch.Tensor.is_pinned."""
     return self._storage in _pinned
 
 
 @composite(method=True, function=False)
-def pin_memory(self, device=None):
+def pin_memory(self):
     """A copy in page-locked memory, which goes to a GPU faster and, with `non_blocking=True`, while the host runs on.
 
     Raises RuntimeError without a GPU and for tensors that are not on the CPU. Source: torch.Tensor.pin_memory."""
-    if self._storage.device is not devices.CPU:
-        raise fail(
-            RuntimeError,
-            f"cannot pin 'torch.{self.type()[6:]}' only dense CPU tensors can be pinned",
-            "Page-locked memory is memory of the host.",
-        )
     if is_pinned(self):
         return self
-    gpu = devices.accelerator() if device is None else devices.backend_of(devices.device(device))
-    if gpu is None:
-        raise fail(
-            RuntimeError,
-            "Cannot access accelerator device when none is available.",
-            "Pinned memory only speeds up copies to a GPU.",
-        )
+    gpu = devices.accelerator()
+    refuse_if(
+        gpu is None,
+        "Cannot access accelerator device when none is available.",
+        "Pinned memory only speeds up copies to a GPU.",
+    )
     out = wrap(gpu.pinned(np.array(self._array, order="C")), self.dtype)
     _pinned[out._storage] = True
     return out
 
 
-@composite(method=True, function=False)
-def get_device(self):
+@composite(method=True)
+def get_device(input):
     """The index of the device that this tensor is on; -1 for the CPU. Source: torch.Tensor.get_device."""
-    return -1 if self._storage.device is devices.CPU else self._storage.device.index
-
-
-NAMESPACES[""]["get_device"] = get_device
+    return -1 if input._storage.device is devices.CPU else input._storage.device.index
 
 
 def _cast_method(name, dtype):
@@ -417,26 +365,15 @@ for _name, _dtype in {
 
 
 @composite(method=True, function=False)
-def cpu(self, memory_format=None):
+def cpu(self):
     """The tensor in host memory; itself when it is there already. Source: torch.Tensor.cpu."""
-    if memory_format is not None:
-        raise unsupported("cpu", "memory_format")
     return to(self, device="cpu")
 
 
 @composite(method=True, function=False)
-def cuda(self, device=None, non_blocking=False, memory_format=None):
+def cuda(self, device=None, non_blocking=False):
     """The tensor on a GPU. Raises AssertionError where there is none. Source: torch.Tensor.cuda."""
-    if memory_format is not None:
-        raise unsupported("cuda", "memory_format")
-    device = devices.device("cuda" if device is None else device)
-    if device.type != "cuda":
-        raise fail(
-            RuntimeError,
-            "Invalid device, must be cuda device",
-            "For other devices write x.to(device).",
-        )
-    return to(self, device=device, non_blocking=non_blocking)
+    return to(self, device="cuda" if device is None else device, non_blocking=non_blocking)
 
 
 @composite(method=True, function=False)
@@ -446,29 +383,21 @@ def type_as(self, other):
 
 
 @composite(method=True, function=False, name="type")
-def _type(self, dtype=None, non_blocking=False):  # not `type`: this file asks Python's
+def _type(self, dtype=None):  # not `type`: this file asks Python's
     """Without argument the type's name ('torch.FloatTensor'); with one, the tensor cast to it. Source:
     torch.Tensor.type."""
-    bool_argument("type", "non_blocking", None, non_blocking)
     if dtype is None:
         prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
         return f"torch.{prefix}{self.dtype.short}Tensor"
     device = getattr(dtype, "device_type", None)
     if isinstance(dtype, str):
-        name = dtype.removeprefix("torch.")
-        if "." in name:
-            device, _, name = name.partition(".")
-        elif name.endswith("Tensor"):
-            device = "cpu"
-        dtype = next((d for d in ALL if f"{d.short}Tensor" == name), dtype)
-    if isinstance(dtype, str):
-        raise fail(
-            ValueError,
-            f"invalid type: '{dtype}'",
-            "Write a dtype, or a name such as 'torch.cuda.FloatTensor'.",
-        )
+        *place, name = dtype.removeprefix("torch.").split(".")
+        device, asked = (*place, "cpu")[0], dtype
+        dtype = next((d for d in ALL if f"{d.short}Tensor" == name), None)
+        note = "Write a dtype, or a name such as 'torch.cuda.FloatTensor'."
+        refuse_if(dtype is None, f"invalid type: '{asked}'", note, ValueError)
     dtype = as_dtype(getattr(dtype, "dtype", dtype))
-    return _cast(self, dtype) if device in (None, self.device.type) else to(self, device, dtype)
+    return to(self, self.device if device in (None, self.device.type) else device, dtype)
 
 
 @composite(method=True, function=False)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.dtype import FROM_NUMPY, int64
-from ..core.errors import fail
+from ..core.dtype import FROM_NUMPY
 from ..exact.broadcasting import broadcast_error
-from ..exact.dtype_errors import not_implemented
 from ..exact.refusals import check_dim, unsupported
+from .checks import refuse_if
 from .functions import NAMESPACES, composite, internal
-from .shape import by_sizes, sizes_from, unsqueeze, view_op
+from .shape import by_sizes, sizes_from
 
 
 def _everywhere(number, shape):
@@ -35,29 +34,26 @@ def _expand(xp, self, size):
     if not shape and xp is np and min(size, default=0) >= 0:
         return _everywhere(self, size)
     offset = len(size) - len(shape)
-    if offset < 0:
-        raise fail(
-            RuntimeError,
-            f"expand({_type_of(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
-            f"greater or equal to the number of dimensions in the tensor ({len(shape)})",
-            "Expanding adds dimensions at the front only.",
-        )
+    refuse_if(
+        offset < 0,
+        f"expand({_type_of(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
+        f"greater or equal to the number of dimensions in the tensor ({len(shape)})",
+        "Expanding adds dimensions at the front only.",
+    )
     old = (None,) * offset + shape
     target = tuple(n if m == -1 and n is not None else m for m, n in zip(size, old))
     for d in reversed(range(len(size))):
-        if target[d] < 0:
-            raise fail(
-                RuntimeError,
-                f"The expanded size of the tensor ({size[d]}) isn't allowed in a leading, non-existing dimension {d}",
-                "-1 keeps the size of a dimension that is there; other sizes count entries.",
-            )
-        if old[d] not in (None, 1, target[d]):
-            raise fail(
-                RuntimeError,
-                f"The expanded size of the tensor ({target[d]}) must match the existing size ({old[d]}) at non-singleton "
-                f"dimension {d}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}",
-                "Only dimensions of size 1 can be expanded: their one entry is read again and again.",
-            )
+        refuse_if(
+            target[d] < 0,
+            f"The expanded size of the tensor ({size[d]}) isn't allowed in a leading, non-existing dimension {d}",
+            "-1 keeps the size of a dimension that is there; other sizes count entries.",
+        )
+        refuse_if(
+            old[d] not in (None, 1, target[d]),
+            f"The expanded size of the tensor ({target[d]}) must match the existing size ({old[d]}) at non-singleton "
+            f"dimension {d}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}",
+            "Only dimensions of size 1 can be expanded: their one entry is read again and again.",
+        )
     strides = [
         0 if n == 1 and m != 1 else s for n, m, s in zip(shape, target[offset:], self.strides)
     ]
@@ -74,7 +70,7 @@ expand_op = internal(
     vjp={"self": lambda m, g, self_sym_sizes: m.sum_to(g, self_sym_sizes)},
     latex="{self}",
     vjp_latex={"self": "{g}"},
-    samples=lambda s: [(s.randn(3), (2, 3)), (s.randn(2, 1), (2, 4))],
+    samples=lambda s: [(s.randn(2, 1), (3, 2, 4))],
 )
 
 
@@ -90,12 +86,6 @@ by_sizes(
 def expand_as(self, other):
     """Return `self.expand(other.size())`. Source: torch.Tensor.expand_as."""
     return expand_op.call(self, other.shape)
-
-
-@composite(method=True)
-def broadcast_to(input, shape):
-    """Return `input.expand(shape)`. Source: torch.broadcast_to."""
-    return expand_op.call(input, tuple(shape))
 
 
 @composite()
@@ -124,66 +114,38 @@ repeat_op = internal(
     vjp={"self": _repeat_rule},
     latex=r"\mathrm{repeat}({self})",
     vjp_latex={"self": r"\sum_{\text{copies}} {g}"},
-    samples=lambda s: [(s.randn(2, 3), (2, 1)), (s.randn(3), (2, 2))],
+    samples=lambda s: [(s.randn(2, 3), (2, 2, 1))],
 )
 
 
 @composite(method=True, function=False)
 def repeat(self, *sizes):
     """Return copies of the tensor side by side. Source: torch.Tensor.repeat."""
-    sizes = sizes_from(sizes, "repeat")
-    if len(sizes) < self.ndim:
-        raise fail(
-            RuntimeError,
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
-            "Give one count per dimension, and more to add dimensions at the front.",
-        )
-    return _repeated(self, sizes)
-
-
-def _repeated(self, times):
-    shape = [n * k for n, k in zip((1,) * (len(times) - self.ndim) + tuple(self.shape), times)]
-    if min(shape, default=0) < 0 or min(times, default=0) < 0:
-        negative = next((n for n in shape if n < 0), min(times))
-        message = f"Trying to create tensor with negative dimension {negative}: {shape}"
-        raise fail(RuntimeError, message, "Each count says how often a dimension is repeated.")
+    times = sizes_from(sizes, "repeat")
+    refuse_if(
+        len(times) < self.ndim,
+        "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
+        "Give one count per dimension, and more to add dimensions at the front.",
+    )
+    shape = [n * k for n, k in zip((1,) * (len(times) - self.ndim) + self.shape, times)]
+    refuse_if(
+        min(times, default=0) < 0,
+        f"Trying to create tensor with negative dimension {min(shape, default=0)}: {shape}",
+        "Each count says how often a dimension is repeated.",
+    )
     return repeat_op.call(self, times)
-
-
-def _tiled(input, dims):
-    return _repeated(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
 
 
 @composite()
 def tile(input, dims):
     """Return `repeat` with missing counts taken as 1. Source: torch.tile."""
-    return _tiled(input, dims)
+    return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
 
 
 @composite("tile", method=True, function=False)
 def tile_method(self, *dims):
     """Return `repeat` with missing counts taken as 1. Source: torch.Tensor.tile."""
-    return _tiled(self, sizes_from(dims, "tile"))
-
-
-def _checked_repeats(repeats, n):
-    """Return the counts of a `repeat_interleave` of `n` entries as a list."""
-    note = "There is one whole number per entry, or one for all."
-    if repeats._array.ndim > 1:
-        raise fail(RuntimeError, "repeats must be 0-dim or 1-dim tensor", note)
-    if repeats.numel() not in (1, n):
-        raise fail(
-            RuntimeError,
-            "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{repeats.shape[0]} and input.size(0) = {n}",
-            note,
-        )
-    if repeats.dtype.name not in ("int32", "int64"):
-        raise not_implemented("repeat_interleave_cpu", repeats.dtype.np)
-    times = repeats.reshape(-1).tolist() * (n if repeats.numel() == 1 else 1)
-    if min(times, default=0) < 0:
-        raise fail(RuntimeError, "repeats can not be negative", note)
-    return times
+    return tile(self, sizes_from(dims, "tile"))
 
 
 @composite(method=True)
@@ -194,16 +156,15 @@ def repeat_interleave(input, repeats=None, dim=None):
         raise unsupported("repeat_interleave", "input", "Give the entries and their counts.")
     if dim is None:
         input, dim = input.flatten(), 0
-    dim = check_dim(dim, input.ndim)
-    if not isinstance(repeats, int):
-        times = _checked_repeats(repeats, input.shape[dim])
-        index = [i for i, n in enumerate(times) for _ in range(n)]
-        torch = NAMESPACES[""]
-        index = torch["tensor"](index, dtype=int64, device=input.device)
-        return torch["index_select"](input, dim, index)
-    if repeats < 0:
-        message = "Repeats must be non-negative"
-        raise fail(RuntimeError, message, "It says how often each entry comes.")
-    before, n, after = input.shape[:dim], input.shape[dim], input.shape[dim + 1 :]
-    inserted = expand_op.call(unsqueeze.call(input, dim + 1), (*before, n, repeats, *after))
-    return view_op.call(inserted.clone_contiguous(), (*before, n * repeats, *after))
+    n = input.shape[check_dim(dim, input.ndim)]
+    counts = np.atleast_1d(repeats if isinstance(repeats, int) else repeats.numpy())
+    refuse_if(
+        counts.shape not in ((1,), (n,)),
+        "repeats must have the same size as input along dim, but got repeats.size(0) = "
+        f"{counts.size} and input.size(0) = {n}",
+        "There is one whole number per entry, or one for all.",
+    )
+    message = "repeats can not be negative"
+    refuse_if((counts < 0).any(), message, "It says how often each entry comes.")
+    index = NAMESPACES[""]["tensor"](np.arange(n).repeat(counts), device=input.device)
+    return NAMESPACES[""]["index_select"](input, dim, index)

@@ -27,26 +27,23 @@ def register(
     *,
     method: bool = True,
     function: bool = True,
-    namespace: str = "",
     inplace: bool | str = False,
-    public: str | None = None,
     **record: Any,
 ) -> Op:
     """Register an op (`core.op.register`, which says what a record holds) and give it its public names. Return the
     record.
 
-    public: the public name where it differs from the op's. Overloads such as `pow_scalar` are `internal` and dispatched
-    by a composite. inplace: whether there is `exp_` too; as a method alone where it is "method"."""
+    Overloads such as `pow_scalar` are `internal` and dispatched by a composite. inplace: whether there is `exp_` too;
+    as a method alone where it is "method"."""
     op = internal(schema, inplace=bool(inplace), **record)
-    public = public or op.name
-    if function:
-        NAMESPACES[namespace][public] = _public(op, public, False)
-    if method:
-        METHODS[public] = _public(op, public, False)
+    functions = NAMESPACES[""] if function else {}
+    methods = METHODS if method else {}
+    functions[op.name] = _public(op, op.name, False)
+    methods[op.name] = _public(op, op.name, False)
     if inplace:
-        METHODS[public + "_"] = _public(op, public + "_", True)
-        if function and inplace != "method":
-            NAMESPACES[namespace][public + "_"] = _public(op, public + "_", True)
+        METHODS[f"{op.name}_"] = _public(op, f"{op.name}_", True)
+        if inplace != "method":
+            functions[f"{op.name}_"] = _public(op, f"{op.name}_", True)
     return op
 
 

@@ -16,8 +16,6 @@ def as_index(x, dim, shape):
     entry per dimension it covers."""
     if not isinstance(x, Tensor):
         a = np.asarray(x)
-        if a.dtype.kind == "U":
-            raise no_text()
         x = wrap(a.astype(np.int64) if not a.size or a.dtype.kind == "i" else a)
     if x.dtype.is_bool:
         for k, n in enumerate(x.shape):
@@ -57,12 +55,6 @@ def number_of(k):
     return bool(k) if kind == "b" else int(k) if kind in "iu" else k
 
 
-def no_text():
-    """Return the error for a text in an index."""
-    message = "new(): invalid data type 'str'"
-    return fail(TypeError, message, "A tensor is indexed by position; names belong to dicts.")
-
-
 _NO_NUMBERS = (Tensor, list, tuple, range, np.ndarray, slice, type(None), type(...))
 
 
@@ -75,17 +67,11 @@ def entries(key):
     return key if key.__class__ is tuple else (key,)
 
 
-def mask_of(k):
-    """Return an entry of an index as a tensor or an array if it is a mask, else None."""
-    if isinstance(k, Tensor):
-        return k if k.dtype.is_bool else None
-    a = np.asarray(k) if isinstance(k, (list, np.ndarray)) else None
-    return None if a is None or a.dtype != bool else a
-
-
 def consumed_by(k):
     """Return how many dimensions the entry `k` of an index names."""
     if k is None or k is Ellipsis or isinstance(k, (bool, np.bool_)):
         return 0
-    mask = mask_of(k)
-    return 1 if mask is None else mask.ndim
+    if isinstance(k, Tensor):
+        return k.ndim if k.dtype.is_bool else 1
+    a = np.asarray(k) if isinstance(k, (list, np.ndarray)) else None
+    return 1 if a is None or a.dtype != bool else a.ndim

@@ -13,7 +13,7 @@ from ..core import observe
 from ..core.grad_mode import per_thread
 from ..core.apply import compute, record
 from ..inplace.changes import _before, check_inplace
-from ..core.errors import fail
+from .checks import refuse_if
 from .functions import METHODS
 from ..core.record import OPS
 from ..core.op import variant
@@ -46,6 +46,8 @@ def _in_place(name, node):
     def method(self, *args):
         return _look_otherwise(op, self, *args)
 
+    method.__name__ = f"{name}_"
+    method.__doc__ = f"Do `{name}` in place. Source: torch.Tensor.{name}_."
     return method
 
 
@@ -53,29 +55,18 @@ _squeeze = _in_place("squeeze", "SqueezeBackward3")
 _squeeze_dim = _in_place("squeeze_dim", "SqueezeBackward4")
 _squeeze_dims = _in_place("squeeze_dims", "SqueezeBackward5")
 _t = _in_place("t", "TBackward1")
-_transpose = _in_place("transpose", "TransposeBackward1")
-_unsqueeze = _in_place("unsqueeze", "UnsqueezeBackward1")
+transpose_ = _in_place("transpose", "TransposeBackward1")
+unsqueeze_ = _in_place("unsqueeze", "UnsqueezeBackward1")
 
 
 def t_(self):
     """Transpose a matrix in place. Raises RuntimeError for more than two dimensions. Source: torch.Tensor.t_."""
-    if self._array.ndim > 2:
-        raise fail(
-            RuntimeError,
-            f"t_() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D",
-            "Use transpose_(dim0, dim1).",
-        )
+    refuse_if(
+        self._array.ndim > 2,
+        f"t_() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D",
+        "Use transpose_(dim0, dim1).",
+    )
     return _t(self)
-
-
-def transpose_(self, dim0, dim1):
-    """Swap two dimensions in place. Source: torch.Tensor.transpose_."""
-    return _transpose(self, dim0, dim1)
-
-
-def unsqueeze_(self, dim):
-    """Insert a dimension of size 1 in place. Source: torch.Tensor.unsqueeze_."""
-    return _unsqueeze(self, dim)
 
 
 def squeeze_(self, dim=None):
@@ -91,15 +82,14 @@ def resize_(self, *sizes):
 
     Raises RuntimeError for a tensor that requires grad. Source: torch.Tensor.resize_."""
     shape = sizes_from(sizes, "resize_")
-    if self._req:
-        raise fail(
-            RuntimeError,
-            "cannot resize variables that require grad",
-            "No gradient says what the new elements come from. Use reshape, or resize a detached tensor.",
-        )
-    if min(shape, default=0) < 0:
-        message = "numel: integer multiplication overflow"
-        raise fail(RuntimeError, message, "Sizes are counts: resize_ does not infer -1.")
+    refuse_if(
+        self._req,
+        "cannot resize variables that require grad",
+        "No gradient says what the new elements come from. Use reshape, or resize a detached tensor.",
+    )
+    message = "numel: integer multiplication overflow"
+    note = "Sizes are counts: resize_ does not infer -1."
+    refuse_if(min(shape, default=0) < 0, message, note)
     device = self._storage.device
     check_inplace(self, per_thread.state, False, overlapping=False)
     memory = materialise(self)
@@ -112,14 +102,8 @@ def resize_(self, *sizes):
 
 
 def _first_elements(t, memory, needed, device):
-    """Return a flat array of `needed` elements over the memory of `t`, from where it begins; a longer copy where that
-    is too short."""
-    owner = t._storage.array
-    owner = memory if owner is None else owner
-    # a tensor that was transposed when it was made: its memory in the order that it lies in
-    if not owner.flags.c_contiguous:
-        owner = owner.transpose(sorted(range(owner.ndim), key=lambda i: -owner.strides[i]))
-    flat = owner.reshape(-1)[t.storage_offset() :]
+    """Return a flat array of `needed` elements: over the memory of `t`, a longer copy where that is too short."""
+    flat = memory.reshape(-1)
     if needed <= flat.size:
         return flat[:needed]
     longer = device.xp.zeros(needed, memory.dtype)

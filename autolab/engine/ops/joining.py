@@ -11,6 +11,7 @@ from ..exact.arguments import int_argument, ints_argument
 from ..core.dtype import promote_types
 from ..core.errors import fail, type_name
 from ..exact.refusals import check_dim, no_dimensions
+from .checks import refuse_if
 from .functions import NAMESPACES, composite, internal
 from ..core.tensor import Tensor
 from .indexing import at
@@ -24,10 +25,10 @@ def _cat(xp, tensors, dim):
 
 
 def _cat_rule(m, g, tensors_sym_sizes, dim):
-    grads, start = [], 0
+    grads, start, dim = [], 0, dim % len(g.shape)  # a rule may count from the end
     for shape in tensors_sym_sizes:
         n = 0 if shape == (0,) else shape[dim]
-        part = m.narrow_raw(g, dim, start, n)
+        part = m.slice(g, dim, start, start + n, 1)
         grads.append(m.reshape_raw(part, shape) if shape == (0,) else part)
         start += n
     return grads
@@ -44,42 +45,6 @@ cat_op = internal(
     vjp={"tensors": _cat_rule},
     samples=lambda s: [([s.randn(2, 3), s.randn(1, 3)], 0)],
     **_JOINED,
-)
-
-
-def _between(array, dim, start, length):
-    """Return the index of a part along `dim`, which a rule may count from the end."""
-    return at(dim % array.ndim, slice(start, start + length))
-
-
-def _pad(xp, self, shape, dim, start):
-    out = xp.zeros(shape, self.dtype)
-    out[_between(self, dim, start, self.shape[dim])] = self
-    return out
-
-
-narrow_raw = internal(
-    "narrow_raw(Tensor self, int dim, int start, int length)",
-    forward=lambda xp, self, dim, start, length: self[_between(self, dim, start, length)],
-    node="SliceBackward0",
-    vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.pad_raw(g, self_sym_sizes, dim, start)},
-    latex=r"\mathrm{part}({self})",
-    vjp_latex={"self": r"\mathrm{pad}({g})"},
-    samples=lambda s: [(s.randn(2, 5), 1, 1, 3)],
-)
-
-pad_raw = internal(
-    "pad_raw(Tensor self, int[] shape, int dim, int start)",
-    forward=_pad,
-    node="SliceBackwardBackward0",
-    vjp={
-        "self": lambda m, g, self_sym_sizes, dim, start: m.narrow_raw(
-            g, dim, start, self_sym_sizes[dim]
-        )
-    },
-    latex=r"\mathrm{pad}({self})",
-    vjp_latex={"self": r"\mathrm{part}({g})"},
-    samples=lambda s: [(s.randn(2, 2), (2, 5), 1, 1)],
 )
 
 
@@ -104,30 +69,23 @@ def cat(tensors, dim=0):
         if not isinstance(t, Tensor):
             message = f"expected Tensor as element {i} in argument 0, but got {type_name(t)}"
             raise fail(TypeError, message, "Make tensors of them first.")
-    solid = [(i, t.shape) for i, t in enumerate(tensors) if tuple(t.shape) != (0,)]
-    if not solid:  # no dimension in particular
-        return cat_op.call(_same_dtype(tensors), 0)
-    for i, shape in solid:
-        if not shape:
-            message = f"zero-dimensional tensor (at position {i}) cannot be concatenated"
-            raise fail(RuntimeError, message, "Use stack, or unsqueeze it first.")
-    first = solid[0][1]
+        message = f"zero-dimensional tensor (at position {i}) cannot be concatenated"
+        refuse_if(not t.ndim, message, "Use stack, or unsqueeze it first.")
+    # empty lists of no dimension in particular are left out
+    solid = [(i, t.shape) for i, t in enumerate(tensors) if t.shape != (0,)]
+    first = solid[0][1] if solid else (0,)
     dim = check_dim(dim, len(first))
     for i, shape in solid:
-        if len(shape) != len(first):
-            message = (
-                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
-            )
-            note = "cat joins along a dimension that all have; stack makes a new one."
-            raise fail(RuntimeError, message, note)
+        message = f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
+        note = "cat joins along a dimension that all have; stack makes a new one."
+        refuse_if(len(shape) != len(first), message, note)
         for d, (a, b) in enumerate(zip(first, shape)):
-            if a != b and d != dim:
-                raise fail(
-                    RuntimeError,
-                    f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor "
-                    f"number {i} in the list.",
-                    "Only the joined dimension may differ.",
-                )
+            refuse_if(
+                a != b and d != dim,
+                f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor "
+                f"number {i} in the list.",
+                "Only the joined dimension may differ.",
+            )
     return cat_op.call(_same_dtype(tensors), dim)
 
 
@@ -137,11 +95,7 @@ for _name in ("concat", "concatenate"):
 stack_op = internal(
     "stack(Tensor[] tensors, int dim=0)",
     forward=lambda xp, tensors, dim: row_major(xp, xp.stack(tensors, dim)),
-    vjp={
-        "tensors": lambda m, g, tensors_sym_sizes, dim: [
-            m.reshape_raw(m.narrow_raw(g, dim, i, 1), s) for i, s in enumerate(tensors_sym_sizes)
-        ]
-    },
+    vjp={"tensors": lambda m, g, dim: m.unbind(g, dim % len(g.shape))},
     samples=lambda s: [([s.randn(2), s.randn(2)], 0)],
     **_JOINED,
 )
@@ -165,14 +119,6 @@ def stack(tensors, dim=0):
 
 
 @composite()
-def hstack(tensors):
-    """Join side by side: along dimension 1, for vectors along 0. Source: torch.hstack."""
-    tensors = _listed(tensors, RuntimeError, "hstack expects a non-empty TensorList")
-    rows = [t.reshape(1) if not t.ndim else t for t in tensors]
-    return cat(rows, min(rows[0].ndim - 1, 1))
-
-
-@composite()
 def vstack(tensors):
     """Join one below the other. Source: torch.vstack."""
     tensors = _listed(tensors, RuntimeError, "vstack expects a non-empty TensorList")
@@ -186,10 +132,8 @@ def _sections(xp, self, sizes, dim):
 
 def _equal(n, size):
     """Return the sizes of pieces of `n` entries; the last may be smaller."""
-    if not size:
-        return [0]
-    rest = n % size
-    return [size] * (n // size) + ([rest] if rest or not n else [])
+    full, rest = divmod(n, size or 1)
+    return [size] * full + ([rest] if rest or not n else [])
 
 
 _SPLIT: dict[str, Any] = {
@@ -205,7 +149,7 @@ split_op = internal(
         xp, self, _equal(self.shape[dim], split_size), dim
     ),
     also_saves=("split_size",),
-    samples=lambda s: [(s.randn(5), 2, 0), (s.randn(2, 4), 2, 1)],
+    samples=lambda s: [(s.randn(2, 5), 2, 1)],
     **_SPLIT,
 )
 split_with_sizes_op = internal(
@@ -224,44 +168,37 @@ unbind_op = internal(
     vjp={"self": lambda m, g, dim: m.stack(list(g), dim)},
     latex=r"\mathrm{entry}({self})",
     vjp_latex={"self": r"[{g}]"},
-    samples=lambda s: [(s.randn(2, 3), 0), (s.randn(2, 3), 1)],
+    samples=lambda s: [(s.randn(2, 3), 1)],
 )
 
 
-def _check_divided(name, tensor):
-    if not tensor._array.ndim:
-        message = f"{name} expects at least a 1-dimensional tensor"
-        raise fail(RuntimeError, message, "A 0-d tensor is a single number.")
+def _divided(name, tensor, dim):
+    """Return `dim` counted from the front. Raises PyTorch's error for a 0-d tensor."""
+    message = f"{name} expects at least a 1-dimensional tensor"
+    refuse_if(not tensor._array.ndim, message, "A 0-d tensor is a single number.")
+    return check_dim(int_argument(name, "dim", 3, dim), tensor.ndim)
 
 
 @composite()
 def split(tensor, split_size_or_sections, dim=0):
     """Return pieces of a given size (the last may be smaller), or of given sizes; views. Source: torch.split."""
-    _check_divided("split", tensor)
-    dim = check_dim(int_argument("split", "dim", 3, dim), tensor.ndim)
+    dim = _divided("split", tensor, dim)
     size = ints_argument("split_with_sizes", "split_sizes", 2, split_size_or_sections)
     n = tensor.shape[dim]
     if isinstance(size, int):
-        if size < 0 or not size and n:
-            wrong = (
-                f"split expects split_size be non-negative, but got split_size={size}"
-                if size
-                else f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}"
-            )
-            raise fail(RuntimeError, wrong, "Give a positive size.")
+        message = f"split expects split_size be non-negative, but got split_size={size}"
+        refuse_if(size < 0, message, "Give a positive size.")
+        message = f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}"
+        refuse_if(not size and n, message, "Give a positive size.")
         return split_op.call(tensor, size, dim)
-    sizes = list(size)
-    if sum(sizes) != n or min(sizes, default=0) < 0:
-        wrong = (
-            "have only non-negative entries"
-            if sum(sizes) == n
-            else f"to sum exactly to {n} (input tensor's size at dimension {dim})"
-        )
-        raise fail(
-            RuntimeError,
-            f"split_with_sizes expects split_sizes {wrong}, but got split_sizes={sizes}",
-            "Each size counts entries; together the pieces cover the dimension.",
-        )
+    sizes, wrong = list(size), "have only non-negative entries"
+    if sum(sizes) != n:
+        wrong = f"to sum exactly to {n} (input tensor's size at dimension {dim})"
+    refuse_if(
+        sum(sizes) != n or min(sizes, default=0) < 0,
+        f"split_with_sizes expects split_sizes {wrong}, but got split_sizes={sizes}",
+        "Each size counts entries; together the pieces cover the dimension.",
+    )
     return split_with_sizes_op.call(tensor, sizes, dim)
 
 
@@ -275,13 +212,9 @@ def split_method(self, split_size, dim=0):
 @composite(method=True)
 def chunk(input, chunks, dim=0):
     """Return at most `chunks` pieces of equal size; views. Source: torch.chunk."""
-    _check_divided("chunk", input)
-    if chunks <= 0:
-        message = f"chunk expects `chunks` to be greater than 0, got: {chunks}"
-        raise fail(RuntimeError, message, "Ask for one piece at least.")
-    dim = check_dim(dim, input.ndim)
-    if not input.shape[dim]:  # torch returns the number of empty pieces that was asked for
-        return split_with_sizes_op.call(input, (0,) * chunks, dim)
+    dim = _divided("chunk", input, dim)
+    message = f"chunk expects `chunks` to be greater than 0, got: {chunks}"
+    refuse_if(chunks <= 0, message, "Ask for one piece at least.")
     return split_op.call(input, -(-input.shape[dim] // chunks), dim)
 
 

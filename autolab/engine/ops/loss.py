@@ -1,7 +1,7 @@
 """Losses: one number that says how wrong a prediction is. `nn.functional` checks shapes and calls these. The losses of
 class numbers are in `class_losses.py`.
 
-`reduction` is PyTorch's enum: 0 none, 1 mean, 2 sum. `<loss>_backward` takes the gradient of the reduced loss.
+`reduction` is PyTorch's enum: 0 none, 1 mean, 2 sum.
 Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
 """
 
@@ -9,16 +9,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from ..core.dtype import FROM_NUMPY, promote_types
 from ..core.errors import fail
 from ..core.record import OPS
 from ..devices import demands
-from ..exact.dtype_errors import not_implemented
 from .activation import floating
 from .functions import internal
-from .with_backward import rule, with_backward
 
 NONE, MEAN, SUM = 0, 1, 2
 
@@ -30,32 +25,40 @@ def _reduced(xp, loss, reduction):
     return total / loss.dtype.type(loss.size) if reduction == MEAN else total
 
 
-def _as(array, dtype):
-    return array if array.dtype == dtype else array.astype(dtype)
-
-
-def _share(reduction, numel):
+def _share(reduction, array):
     """Return the factor that a mean puts before each element's gradient."""
-    return 1.0 / numel if reduction == MEAN and numel else 1.0
+    return 1.0 / math.prod(array.shape) if reduction == MEAN and 0 not in array.shape else 1.0
 
 
 # -- of a difference -------------------------------------------------------------------------------------------------
-def _of_difference(schema, bend, **record):
+def _of_difference(schema, forward, slope, latex, bounded, **record):
     """Register a loss of self - target: with respect to the target everything has the opposite sign.
 
-    bend: gives the rule of `<name>_backward` for `self` (1) and for `target` (-1)."""
-    name, _, params = schema.rstrip(")").partition("(")
-    last = [p.partition("=")[0].split()[-1] for p in params.split(", ")[2:]]
-    with_backward(
+    slope(m, d, beta): the derivative of one element's loss with respect to the difference d. bounded: its formula, in
+    which D is the difference."""
+
+    def towards(sign):
+        def rule(m, g, self, target, reduction):
+            return slope(m, self - target, None) * (sign * _share(reduction, self)) * g
+
+        def rule_of_beta(m, g, self, target, reduction, beta):
+            return slope(m, self - target, beta) * (sign * _share(reduction, self)) * g
+
+        return rule_of_beta if "beta" in schema else rule
+
+    name = schema.partition("(")[0]
+    internal(
         schema,
-        vjp={"target": rule(f"{name}_backward", "target", "self", *last)},
-        curvature={"self": bend(1), "target": bend(-1)},
+        dtype="promote",
         operands=("self", "target"),
-        samples=lambda s: [
-            (s.randn(3), s.randn(3), MEAN),
-            (s.randn(2, 3), s.randn(2, 3), SUM),
-            (s.randn(2, 3), s.randn(2, 3), NONE),
-        ],
+        forward=floating(name.replace("loss", "cpu"), forward),
+        vjp={"self": towards(1), "target": towards(-1)},
+        latex=rf"\frac{{1}}{{n}} \sum {latex}",
+        vjp_latex={
+            "self": rf"{bounded} \cdot {{g}}".replace("D", "({self} - {target})"),
+            "target": rf"{bounded} \cdot {{g}}".replace("D", "({target} - {self})"),
+        },
+        samples=lambda s: [(s.randn(3), s.randn(3), how) for how in (MEAN, SUM, NONE)],
         **record,
     )
 
@@ -65,116 +68,43 @@ def _mse(xp, self, target, reduction):
     return _reduced(xp, d * d, reduction)
 
 
-def _mse_backward(xp, grad_output, self, target, reduction):
-    d = self - target
-    return d.dtype.type(2 * _share(reduction, d.size)) * d * grad_output
-
-
-def _mse_bend(sign):
-    return lambda m, g, grad_output, reduction, self_sym_numel: (
-        g * grad_output * (sign * 2 * _share(reduction, self_sym_numel))
-    )
-
-
 _of_difference(
     "mse_loss(Tensor self, Tensor target, int reduction=1)",
-    _mse_bend,
-    dtype="promote",
-    forward=floating("mse_cpu", _mse),
-    backward=_mse_backward,
-    latex=r"\frac{1}{n} \sum ({self} - {target})^{2}",
-    vjp_latex={
-        "self": r"\frac{2}{n} \cdot ({self} - {target}) \cdot {g}",
-        "target": r"\frac{2}{n} \cdot ({target} - {self}) \cdot {g}",
-    },
+    _mse,
+    lambda m, d, _: 2 * d,
+    r"({self} - {target})^{2}",
+    r"\frac{2}{n} \cdot D",
 )
 
 
-def _smooth_l1(xp, self, target, reduction, beta):
-    z = abs(self - target)
-    half, beta = z.dtype.type(0.5), z.dtype.type(beta)
-    return _reduced(xp, xp.where(z < beta, half * z * z / beta, z - half * beta)[()], reduction)
+def _smooth_l1(scaled):
+    """Return the kernel of the loss that is quadratic below `beta` and linear above; scaled: beta times as large."""
 
+    def forward(xp, self, target, reduction, beta):
+        z = abs(self - target)
+        half, limit = z.dtype.type(0.5), z.dtype.type(beta)
+        loss = xp.where(z < limit, half * z * z / limit, z - half * limit)[()]
+        return _reduced(xp, loss * limit if scaled else loss, reduction)
 
-def _smooth_l1_backward(xp, grad_output, self, target, reduction, beta):
-    d = self - target
-    share = d.dtype.type(_share(reduction, d.size))
-    return share * xp.where(abs(d) >= beta, xp.sign(d), d / d.dtype.type(beta))[()] * grad_output
-
-
-def _smooth_l1_bend(sign):
-    return lambda m, g, grad_output, self, target, reduction, beta, self_sym_numel: (
-        g
-        * grad_output
-        * (sign * _share(reduction, self_sym_numel) / beta)
-        * (m.abs(self - target) < beta)
-    )
+    return forward
 
 
 _of_difference(
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)",
-    _smooth_l1_bend,
-    dtype="promote",
-    node="SmoothL1LossBackward0",
-    forward=floating("smooth_l1_cpu", _smooth_l1),
-    backward=_smooth_l1_backward,
-    latex=r"\frac{1}{n} \sum \begin{cases} \frac{({self} - {target})^{2}}{2 \cdot {beta}} & "
-    r"|{self} - {target}| < {beta} \\ "
+    _smooth_l1(False),
+    lambda m, d, beta: m.clamp(d / beta, -1, 1),
+    r"\begin{cases} \frac{({self} - {target})^{2}}{2 \cdot {beta}} & |{self} - {target}| < {beta} \\ "
     r"|{self} - {target}| - {beta} / 2 & \text{else} \end{cases}",
-    vjp_latex={
-        "self": r"\frac{{g}}{n} \cdot \min(\max(({self} - {target}) / {beta}, -1), 1)",
-        "target": r"\frac{{g}}{n} \cdot \min(\max(({target} - {self}) / {beta}, -1), 1)",
-    },
+    r"\frac{1}{n} \cdot \min(\max(D / {beta}, -1), 1)",
+    node="SmoothL1LossBackward0",
 )
-
-
-def _huber_of_floats(xp, self, target, reduction, delta):
-    z = abs(self - target)
-    half, limit = z.dtype.type(0.5), z.dtype.type(delta)
-    losses = xp.where(z <= delta, half * z * z, limit * (z - half * limit))[()]
-    return _reduced(xp, losses.astype(self.dtype, copy=False), reduction)
-
-
-def _huber(xp, self, target, reduction, delta):
-    ours = FROM_NUMPY[self.dtype]
-    common = promote_types(ours, FROM_NUMPY[target.dtype])
-    if common.category > ours.category:  # the loss of each element has the dtype of `self`
-        message = (
-            f"result type {common.short} can't be cast to the desired output type {ours.short}"
-        )
-        note = "Predictions are floating-point numbers: convert them with .float()."
-        raise fail(RuntimeError, message, note)
-    if not common.is_inexact:
-        raise not_implemented("huber_cpu", common.np)
-    return floating("huber_cpu", _huber_of_floats)(xp, self, target, reduction, delta)
-
-
-def _huber_backward(xp, grad_output, self, target, reduction, delta):
-    d = self - target
-    share, limit = d.dtype.type(_share(reduction, d.size)), d.dtype.type(delta)
-    return share * xp.minimum(xp.maximum(d, -limit), limit) * grad_output
-
-
-def _huber_bend(sign):
-    return lambda m, g, grad_output, self, target, reduction, delta, self_sym_numel: (
-        g
-        * grad_output
-        * (sign * _share(reduction, self_sym_numel))
-        * (m.abs(self - target) < delta)
-    )
-
-
-_of_difference(
-    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)",
-    _huber_bend,
-    forward=_huber,
-    backward=_huber_backward,
-    latex=r"\frac{1}{n} \sum \begin{cases} \frac{({self} - {target})^{2}}{2} & |{self} - {target}| \le {delta} \\ "
-    r"{delta} \cdot (|{self} - {target}| - {delta} / 2) & \text{else} \end{cases}",
-    vjp_latex={
-        "self": r"\frac{{g}}{n} \cdot \min(\max({self} - {target}, -{delta}), {delta})",
-        "target": r"\frac{{g}}{n} \cdot \min(\max({target} - {self}, -{delta}), {delta})",
-    },
+_of_difference(  # PyTorch calls its beta delta
+    "huber_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)",
+    _smooth_l1(True),
+    lambda m, d, beta: m.clamp(d, -beta, beta),
+    r"\begin{cases} \frac{({self} - {target})^{2}}{2} & |{self} - {target}| \le {beta} \\ "
+    r"{beta} \cdot (|{self} - {target}| - {beta} / 2) & \text{else} \end{cases}",
+    r"\frac{1}{n} \cdot \min(\max(D, -{beta}), {beta})",
 )
 
 
@@ -196,13 +126,6 @@ def _bce(xp, self, target, weight, reduction):
     return _reduced(xp, loss if weight is None else loss * weight, reduction)
 
 
-def _bce_backward(xp, grad_output, self, target, weight, reduction):
-    grad = grad_output * (self - target) / xp.maximum((1 - self) * self, self.dtype.type(1e-12))
-    if weight is not None:
-        grad = grad * weight
-    return grad / grad.dtype.type(grad.size) if reduction == MEAN else grad
-
-
 def _weighted_share(m, grad, self, weight, reduction):
     """Return each element's gradient with its weight, and divided by their number for a mean."""
     if weight is not None:
@@ -210,56 +133,35 @@ def _weighted_share(m, grad, self, weight, reduction):
     return m.div_scalar(grad, math.prod(self.shape)) if reduction == MEAN else grad
 
 
-def _bce_target(m, g, self, weight, reduction):
-    return _weighted_share(m, g * (m.log(1 - self) - m.log(self)), self, weight, reduction)
-
-
-def _bce_curvature(m, g, grad_output, self, target, weight, reduction):
-    """g times the derivative of (x - t) / (x (1 - x)) with respect to x, kept finite at 0 and 1."""
-    grad = (g * grad_output) * (
-        (self * self - 2 * self * target + target)
-        / ((self + 1e-12) * (self + 1e-12) * (1 - self + 1e-12) * (1 - self + 1e-12))
-    )
+def _bce_rule(m, g, self, target, weight, reduction):
+    grad = g * (self - target) / m.clamp_min((1 - self) * self, 1e-12)
     return _weighted_share(m, grad, self, weight, reduction)
 
 
-def _bce_target_curvature(m, g, grad_output, self, weight, reduction):
-    return _weighted_share(m, -(g * grad_output) / (self * (1 - self)), self, weight, reduction)
+def _bce_target_rule(m, g, self, weight, reduction):
+    return _weighted_share(m, g * (m.log(1 - self) - m.log(self)), self, weight, reduction)
 
 
-with_backward(
+internal(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1)",
     operands=("self", "target", "weight"),
     forward=floating("binary_cross_entropy", _bce),
-    backward=_bce_backward,
-    vjp={"target": _bce_target},
-    curvature={"self": _bce_curvature, "target": _bce_target_curvature},
+    vjp={"self": _bce_rule, "target": _bce_target_rule},
     latex=r"-\frac{1}{n} \sum ({target} \cdot \ln {self} + (1 - {target}) \cdot \ln(1 - {self}))",
     vjp_latex={
         "self": r"\frac{{g}}{n} \cdot \frac{{self} - {target}}{{self} \cdot (1 - {self})}",
         "target": r"\frac{{g}}{n} \cdot (\ln(1 - {self}) - \ln {self})",
     },
-    samples=lambda s: [
-        (s.probabilities(3), s.probabilities(3), None, MEAN),
-        (s.probabilities(2, 3), s.probabilities(2, 3), s.probabilities(2, 3), SUM),
-        (s.probabilities(3), s.probabilities(3), s.positive(3), NONE),
-    ],
+    samples=lambda s: [(s.probabilities(3), s.probabilities(3), s.positive(3), MEAN)],
 )
 
 
 def _bce_logits(xp, self, target, weight, pos_weight, reduction):
-    if self.dtype.kind != "f":
-        raise not_implemented("log_sigmoid_cpu", self.dtype)
-    # PyTorch computes in the memory of 1 - target
-    kept, log_sigmoid = target.dtype, OPS["log_sigmoid"].forward(xp, self)[0]
+    log_sigmoid = OPS["log_sigmoid"].forward(xp, self)
     if pos_weight is not None:
-        log_sigmoid = _as(log_sigmoid * ((pos_weight - 1) * target + 1), self.dtype)
-    loss = _as(_as((1 - target) * self, kept) - log_sigmoid, kept)
-    if weight is not None:
-        loss = _as(loss * weight, kept)
-    return _as(
-        _reduced(xp, loss if kept.itemsize > 2 else loss.astype(np.float32), reduction), kept
-    )
+        log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
+    loss = (1 - target) * self - log_sigmoid
+    return _reduced(xp, loss if weight is None else loss * weight, reduction)
 
 
 def _bce_logits_rule(m, g, self, target, weight, pos_weight, reduction):
@@ -272,17 +174,14 @@ def _bce_logits_rule(m, g, self, target, weight, pos_weight, reduction):
 
 
 def _bce_logits_target_rule(m, g, self, weight, pos_weight, reduction):
-    if pos_weight is None:
-        grad = -self * g
-    else:
-        grad = (m.softplus(-self) * pos_weight - m.softplus(self)) * g
-    return _weighted_share(m, grad, self, weight, reduction)
+    grad = -self if pos_weight is None else m.softplus(-self) * pos_weight - m.softplus(self)
+    return _weighted_share(m, grad * g, self, weight, reduction)
 
 
 internal(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1)",
     operands=("self", "target", "weight", "pos_weight"),
-    forward=_bce_logits,
+    forward=floating("log_sigmoid_cpu", _bce_logits),
     vjp={"self": _bce_logits_rule, "target": _bce_logits_target_rule},
     latex=r"\frac{1}{n} \sum (\ln(1 + e^{{self}}) - {target} \cdot {self})",
     vjp_latex={
@@ -290,7 +189,7 @@ internal(
         "target": r"-\frac{{g}}{n} \cdot {self}",
     },
     samples=lambda s: [
-        (s.randn(3), s.probabilities(3), None, None, MEAN),
-        (s.randn(2, 3), s.probabilities(2, 3), s.probabilities(3), s.positive(3), SUM),
+        (s.randn(3), s.probabilities(3), None, None, SUM),
+        (s.randn(3), s.probabilities(3), s.probabilities(3), s.positive(3), MEAN),
     ],
 )

@@ -6,8 +6,6 @@ So a backward pass is one kernel, and the gradient of a gradient has PyTorch's n
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..core.record import parsed
 from .functions import internal
 
@@ -29,29 +27,16 @@ def flat(m, g):
     return m.zeros_like(g)
 
 
-def with_backward(
-    schema, *, backward, again=None, curvature=None, vjp=None, samples, make=internal, **record
-):
+def with_backward(schema, *, backward, again=None, curvature=None, **record):
     """Register the operation of `schema` and `<name>_backward`; return the first.
 
     backward: the kernel of the gradient, called with xp, the gradient and the operation's arguments. again: the
     operation that gives the gradient with respect to the gradient, and the arguments that it reads; by default
     `<name>_backward` with all of them. curvature: rules of `<name>_backward` for the operation's own tensors; by
-    default its first tensor gets zeros. vjp: the operation's rules for further tensors. make: what registers the
-    operation."""
+    default its first tensor gets zeros."""
     said = parsed(schema)
     name, params = f"{said['name']}_backward", said["params"]
-    op = make(schema, vjp={params[0]: rule(name, *params)} | (vjp or {}), samples=samples, **record)
-
-    def gradient_samples(s):
-        found = []
-        for sample in samples(s):
-            args = sample if isinstance(sample, tuple) else (sample,)
-            args = (*args, *(op.defaults[p] for p in params[len(args) :]))
-            result = op.forward(np, *args)
-            result = result[0] if isinstance(result, tuple) else result
-            found.append((s.randn(*np.shape(result)), *args))
-        return found
+    op = internal(schema, vjp={params[0]: rule(name, *params)}, **record)
 
     listed = ", ".join(f"{kind} {p}" for kind, p in zip(said["kinds"], params))
     internal(
@@ -63,6 +48,5 @@ def with_backward(
         },
         operands=("grad_output", *op.operands) if op.operands else (),
         node=op.node.replace("Backward", "BackwardBackward"),
-        samples=gradient_samples,
     )
     return op

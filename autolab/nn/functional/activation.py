@@ -10,7 +10,7 @@ import warnings
 import autolab
 from typing import Any
 
-from autolab.engine.exact.arguments import as_int, check_fits, check_tensors
+from autolab.engine.exact.arguments import as_int, check_tensors
 from autolab.engine.core.errors import bad_argument
 from autolab.engine.inplace.changes import apply_inplace
 from autolab.engine.core.errors import fail
@@ -24,7 +24,7 @@ from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.tensor import Tensor
 
 __all__ = [
-    "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardswish",
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink",
     "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "prelu", "relu",
     "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
     "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
@@ -62,28 +62,15 @@ def hardtanh(
 
 
 def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x where x > threshold, else value; both numbers are converted to the dtype of x first.
+    """x where x > threshold, else value.
 
-    Raises RuntimeError when that cannot hold them, NotImplementedError for masks. Source:
-    torch.nn.functional.threshold."""
+    Raises RuntimeError when the dtype of x cannot hold the value. Source: torch.nn.functional.threshold."""
     check_tensors("threshold", input=input)
-    threshold, value = _as_elements(input, threshold, value)
-    return _run("threshold", inplace, input, threshold, value)
+    fill = input.masked_fill_ if inplace else input.masked_fill
+    return fill(~(input > threshold), value)
 
 
 threshold = _threshold  # PyTorch's errors name the function so
-
-
-def _as_elements(input, *numbers):
-    """Numbers as elements of `input`: whole ones are cut off after the point, and wrap where they are negative and it
-    is unsigned."""
-    if input.dtype.is_floating_point:
-        return numbers
-    if input.dtype is autolab.bool:
-        raise not_implemented("threshold_cpu", input._array.dtype)
-    for number in numbers:
-        check_fits(number, input.dtype)
-    return [int(autolab.tensor(int(number)).to(input.dtype)) for number in numbers]
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -131,7 +118,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
             "ZeroDivisionError: alpha cannot be 0 for CELU",
             "The formula divides by alpha.",
         )
-    return _run("celu", inplace, input, alpha)
+    return _run("elu", inplace, input, alpha, 1, 1 / alpha)
 
 
 def _in_place(function):
@@ -191,17 +178,12 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
-    return autolab.hardshrink(input, lambd)
-
-
-def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * hardsigmoid(x)."""
-    return _run("hardswish", inplace, input)
+    return _run("hardshrink", False, input, lambd)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
     """log(1 / (1 + exp(-x)))."""
-    return _run("log_sigmoid", False, input)[0]
+    return _run("log_sigmoid", False, input)
 
 
 def sigmoid(input: Tensor) -> Tensor:

@@ -126,14 +126,15 @@ def embedding(
         ("scale_grad_by_freq", 4, "bool", scale_grad_by_freq),
         ("sparse", 5, "bool", sparse),
     )
-    if sparse:
-        raise unsupported("embedding", "sparse")
+    for name, given in (("sparse", sparse), ("scale_grad_by_freq", scale_grad_by_freq)):
+        if given:
+            raise unsupported("embedding", name)
     check_tensors("embedding", 2, indices=input)
     padding_idx = -1 if padding_idx is None else check_padding_idx(padding_idx, weight.shape[0])
     if max_norm is not None:
         with no_grad():
             _shorten_rows(weight.detach(), input, max_norm, norm_type)
-    return OPS["embedding"].call(weight, input, padding_idx, scale_grad_by_freq, sparse)
+    return OPS["embedding"].call(weight, input, padding_idx)
 
 
 def _shorten_rows(weight, indices, max_norm, norm_type):

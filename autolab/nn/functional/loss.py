@@ -219,7 +219,7 @@ def binary_cross_entropy(
         )
     if weight is not None:
         weight = weight.expand(np.broadcast_shapes(target.shape, weight.shape))
-        not_differentiable("binary_cross_entropy", weight=weight)
+    not_differentiable("binary_cross_entropy", weight=weight)
     return OPS["binary_cross_entropy"].call(input, target, weight, number)
 
 
@@ -288,7 +288,8 @@ def kl_div(
     if log_target:
         loss = target.exp() * (target - input)
     else:
-        loss = target.xlogy(target) - target * input
+        entropy = autolab.where(target == 0, 0.0, target * target.log())
+        loss = entropy - target * input
     loss = _reduced(loss, number)
     return loss / input.size()[0] if by_batch and input.dim() else loss
 

@@ -7,7 +7,6 @@ from autolab.nn.modules.activation import (
     GLU,
     SELU,
     Hardshrink,
-    Hardswish,
     Hardtanh,
     LeakyReLU,
     LogSigmoid,

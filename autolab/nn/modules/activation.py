@@ -38,12 +38,6 @@ class SiLU(Layer, function=F.silu):
     inplace: bool = False
 
 
-class Hardswish(Layer, function=F.hardswish, hidden="inplace"):
-    """0 below -3, x above 3, x * (x + 3) / 6 between (Howard et al., 2019)."""
-
-    inplace: bool = False
-
-
 class RReLU(Layer, function=F.rrelu, settings="lower upper training inplace", hidden="training"):
     """x where x > 0, else a * x with a random slope a for each number; in evaluation the mean of the bounds.
 

@@ -13,13 +13,12 @@ from autolab.nn.modules.layer import Layer
 
 
 class Upsample(Layer, function=F.interpolate):
-    """`F.interpolate`: sequences (N, C, L) or images (N, C, H, W) resized to `size`, or by `scale_factor`."""
+    """`F.interpolate`: images (N, C, H, W) resized to `size`, or by `scale_factor`."""
 
     size: int | Sequence[int] | None = None
     scale_factor: float | tuple[float, ...] | None = None
     mode: str = "nearest"
     align_corners: bool | None = None
-    recompute_scale_factor: bool | None = None
 
     def _set_up(self, settings):
         super()._set_up(settings)

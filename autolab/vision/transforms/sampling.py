@@ -50,17 +50,15 @@ def _check_mode(mode, *supported):
 
 def resize(img, size, mode, antialias):
     """Return the tensor `img` (..., H, W) with (height, width) `size`; integers are rounded."""
-    _check_mode(mode, "nearest", "bilinear", "bicubic")
+    _check_mode(mode, "nearest", "bilinear")
     mode = mode.value
     new = interpolate(
         _as_floats(img).reshape(1, -1, *img.shape[-2:]),
         list(size),
         mode=mode,
-        antialias=mode.startswith("bi") and bool(antialias),
+        antialias=mode == "bilinear" and bool(antialias),
     ).reshape(*img.shape[:-2], *size)
-    # Only bicubic weights can leave the range of a byte.
-    clipped = mode == "bicubic" and img.dtype is autolab.uint8
-    return _cast_back(new.clamp(0, 255) if clipped else new, img.dtype)
+    return _cast_back(new, img.dtype)
 
 
 def _as_floats(img):

@@ -51,9 +51,7 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     ranks = (q * last).detach().expand((*flat.shape[:-1], q.numel()))
     ranks = ranks.masked_fill(ordered.isnan().any(-1, True), last)  # one nan makes the result nan
     below, above = ranks.long(), ranks.ceil().long()
-    found = OPS["lerp_tensor"].call(
-        ordered.gather(-1, below), ordered.gather(-1, above), ranks - below
-    )
+    found = OPS["lerp"].call(ordered.gather(-1, below), ordered.gather(-1, above), ranks - below)
     if q.ndim:  # the shares come first
         found = found.unsqueeze(0).transpose(0, -1)
     return found.squeeze(-1)
