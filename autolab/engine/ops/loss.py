@@ -134,7 +134,7 @@ def _weighted_share(m, grad, self, weight, reduction):
 
 
 def _bce_rule(m, g, self, target, weight, reduction):
-    grad = g * (self - target) / m.clamp_min((1 - self) * self, 1e-12)
+    grad = g * (self - target) / m.clamp((1 - self) * self, 1e-12, None)
     return _weighted_share(m, grad, self, weight, reduction)
 
 
