@@ -64,7 +64,6 @@ torch.tensor(np.float64(1.5)), torch.tensor(np.float16(1.5)), torch.tensor(np.in
 torch.tensor([np.float64(1.5)]), torch.tensor([np.float32(1.5), 2]), torch.tensor([np.int32(1), 2])
 torch.tensor([np.int16(1)])
 torch.tensor(np.array([[1, 2], [3, 4]]).T).stride(), torch.tensor(np.array([[1, 2]]), dtype=torch.float32)
-torch.tensor([np.array([1., 2.]), np.array([3., 4.])])
 torch.tensor(np.array([1, 2])[::-1])
 torch.tensor(np.array(['a']))
 torch.tensor(np.array([1, 'a'], dtype=object))

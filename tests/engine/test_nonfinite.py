@@ -11,6 +11,7 @@ import autolab
 # Where PyTorch's answer is that of its linear algebra library, of a formula that rounds otherwise, or of one of two
 # kernels: (what begins so is not compared, why).
 OTHERWISE = {
+    "cumprod": (("self", "gradient"), "PyTorch divides by the factor, here it is left out"),
     "linalg_pinv": ("", "of inf all is NaN here, in PyTorch what its own LAPACK makes of it"),
     "linalg_det": ("", "by an LU decomposition, whose pivots decide"),
     "linalg_slogdet": (

@@ -180,7 +180,7 @@ def _elu(xp, x, alpha, scale, input_scale):
 
 def _elu_rule(m, g, self, alpha, scale, input_scale):
     below = g * (input_scale * alpha * scale) * m.exp(m.clamp(self, None, 0) * input_scale)
-    return m.where(self > 0, g * scale, below)
+    return m.where(self <= 0, below, g * scale)
 
 
 internal(
