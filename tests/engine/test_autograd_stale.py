@@ -95,7 +95,6 @@ def test_indices_that_were_changed_are_noticed(torch):
             lambda x, i: x[:, i],
             lambda x, i: x[i, i],
             assigned,
-            lambda x, i: x.take(i),
         )
     ]
 
@@ -119,7 +118,6 @@ def test_a_mask_is_filled_with_a_number_of_the_same_memory(torch):
         lambda x, p: x.__setitem__(x > 1, x[0, 0]),
         lambda x, p: x[1].__setitem__(x[1] > 1, x[1, 2]),
         lambda x, p: x.__setitem__(x > 1, x[1:, 1:2]),
-        lambda x, p: x.__setitem__([True, False], x[0, 1]),
         lambda x, p: x.__setitem__((0, x[0] > 1), x[1, 0]),
         lambda x, p: x.__setitem__(x[:, 0] > 1, x[0]),
         lambda x, p: x.__setitem__(torch.tensor([0, 1]), x[0]),
@@ -160,7 +158,7 @@ def test_whole_numbers_have_no_history(torch):
 
 KEPT = [
     "x ** 2", "x ** 2.5", "2 ** x", "x * 2", "2 / x", "x.clone().pow_(3)",
-    "x.clamp(min=1.5)", "x.view(1, 2).t() @ x.view(1, 2)", "x[0:1]", "x.sum(0)", "torch.lerp(x, x * 1, 0.3)", "x.masked_fill(x > 1, 0.0)",
+    "x.clamp(min=1.5)", "x.view(1, 2).t() @ x.view(1, 2)", "x[0:1]", "x.sum(0)", "x.masked_fill(x > 1, 0.0)",
 ]  # fmt: skip
 
 

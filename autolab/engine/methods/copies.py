@@ -10,6 +10,7 @@ from ..core.errors import fail
 from ..core.tensor import Tensor, attach, wrap
 from ..devices import device as devices
 from ..inplace.views import OVERLAPPING, repeats
+from ..kernels.reuse import flat
 
 
 @attach
@@ -27,7 +28,9 @@ class Copies:
                 "https://github.com/pytorch/pytorch/pull/103001",
                 "Copy the values instead: tensor.detach().clone().",
             )
-        t = memo[id(self)] = wrap(devices.copied(self._array), self.dtype)
+        array, owner = self._copied_memory(memo)
+        t = memo[id(self)] = wrap(array, self.dtype)
+        t._storage.array = owner
         t.__class__ = type(self)
         if repeats(t._array):
             t._view = OVERLAPPING
@@ -36,6 +39,21 @@ class Copies:
             t._grad = self.grad.__deepcopy__(memo)
         t.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return t
+
+    def _copied_memory(self, memo):
+        """Return a copy of the array, and of the memory that it is a view of. Tensors that are copied together share
+        that memory again."""
+        array, owner = self._array, self._storage.array
+        if owner is None or flat(owner) is None or owner.dtype != array.dtype:
+            return devices.copied(array), None
+        key = "memory", id(owner)
+        memory = memo[key] = memo[key] if key in memo else devices.copied(owner)
+        if array is owner:
+            return memory, memory
+        start = (devices.address(array) - devices.address(owner)) // array.itemsize
+        with self._storage.device.backend:
+            as_strided = self._storage.device.xp.lib.stride_tricks.as_strided
+            return as_strided(flat(memory)[start:], array.shape, array.strides), memory
 
     def __reduce_ex__(self, protocol):
         # None: pickle looks a class up by its module, and Tensor's says "torch"

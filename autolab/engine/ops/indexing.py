@@ -305,14 +305,16 @@ def setitem(self, key, value):
     if indices is None:
         view.fill_(value) if number else view.copy_(_fitted(value, view._array.shape))
         return
+    masks = [k.dtype.is_bool for k in entries(key) if isinstance(k, Tensor) and k.ndim]
+    fills = masks == [True] and value.numel() == 1  # PyTorch reads the number first, of any dtype
     refuse_if(
-        value.dtype is not self.dtype,
+        value.dtype is not self.dtype and not fills,
         f"Index put requires the source and destination dtypes match, got {self.dtype.short} for the destination and "
         f"{value.dtype.short} for the source.",
         "Convert the values first: .to(x.dtype).",
     )
     value = value.to(self.device) if number else _without_leading_ones(value)
-    written(index_put_op, (view, indices, value, False))
+    written(index_put_op, (view, indices, value, False), apart=not fills)
 
 
 _NO_PYTHON_NUMBERS = (np.float16, np.float32, np.complex64, np.bool_)
@@ -347,12 +349,12 @@ def _fitted(value, shape):
 METHODS["__getitem__"], METHODS["__setitem__"] = getitem, setitem
 
 
-def written(op, args):
-    """Run an op on its arguments and write the result into the first, as an in-place op. The others may not share its
-    memory."""
+def written(op, args, apart=True):
+    """Run an op on its arguments and write the result into the first, as an in-place op. apart: the others may not
+    share its memory."""
     target, *others = (x for a in args for x in (a if a.__class__ in (list, tuple) else (a,)))
     # a single `value` is read before writing begins
-    if any(
+    if apart and any(
         isinstance(x, Tensor) and (x._array.ndim or op.params[-1] != "value") and overlap(target, x)
         for x in others
     ):
