@@ -65,7 +65,6 @@ SIZES = [
     "torch.ones(2, 0).unflatten(1, (1, -1))",
     "x.expand(-1, 6)",
     "torch.ones(2, 3).expand(1, 4, 5)",
-    "torch.broadcast_to(x, (-1, 6))",
 ]
 PIECES = [
     "torch.zeros(2, 3).split([1, -1, 3], 1)",

@@ -100,7 +100,7 @@ SIZES = [  # lists of ints, by position and by keyword, and what is none; flags
     "A.expand(2, 3, 3, implicit=1)", "A.expand()", "A.repeat(2.5)", "A.repeat(2, 2.5)", "A.repeat(repeats=(1, 2))",
     "A.repeat(1, torch.tensor(2))", "A.repeat((1, 2), 1)", "A.flip(dims=(0,))", "A.flip(0.5)", "A.flip()",
     "torch.flip(A, 0)", "A.tile(dims=(2, 1))", "A.tile(1.5)",
-    "torch.broadcast_to(z, size=(2, 2))", "z.broadcast_to(2.5)", "z.resize_(size=(2,))", "v.resize_(1.5)",
+    "z.resize_(size=(2,))", "v.resize_(1.5)",
        "A.swapaxes(axis0=0, axis1=1)",
     "torch.cat([A, A], axis=1)", "torch.cat([A], dim=0, axis=0)", "torch.softmax(a=A, axis=0)",
     "torch.sum(A, axis=0, keepdims=True)", "A.cumsum(axis=0.5)", "A.double(memory_format=5)", "A.double(5)",
