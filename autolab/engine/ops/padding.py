@@ -41,7 +41,12 @@ constant_pad = internal(
 def _positions(xp, shape, padding, mode):
     """Return (axis, which position stands at each position of the padded axis) for each one, the last one first."""
     return [
-        (-1 - k, xp.pad(xp.arange(shape[-1 - k], dtype=np.intp), [tuple(padding[2 * k : 2 * k + 2])], mode))
+        (
+            -1 - k,
+            xp.pad(
+                xp.arange(shape[-1 - k], dtype=np.intp), [tuple(padding[2 * k : 2 * k + 2])], mode
+            ),
+        )
         for k in range(len(padding) // 2)
     ]
 
