@@ -7,7 +7,7 @@ back on the walk for history that is older than the recording.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from .model import Output, Trace
 from .pictures import Pictures
 from .records import Records
 from .reader import UNKNOWN, Facts, Reader, SavedEntry, is_parameter, is_tensor
-from .values import Value, seen, type_name, written
+from .values import WHOLE, Value, seen, type_name, written
 
 if TYPE_CHECKING:
     from .iterations import Mark
@@ -199,6 +199,26 @@ class Builder:
         version = self.draft(node_id).version
         return version is None or not is_tensor(tensor) or version == self.reader.version(tensor)
 
+    def unlike(self, draft: Draft, given: Mapping[str, Any]) -> frozenset[str]:
+        """Return the operands that NumPy changed since their nodes took the numbers: no version tells, so tensors of
+        few numbers are compared."""
+        return frozenset(
+            name
+            for name, (parent, _) in draft.operands.items()
+            if self.draft(parent).kind != "op" and self._differs(self.draft(parent), given[name])
+        )
+
+    def _differs(self, draft: Draft, tensor: Any) -> bool:
+        known, reader = draft.value, self.reader
+        if known is None or not reader.owns(tensor) or tensor.numel() > WHOLE:
+            return False
+        if reader.device(tensor) not in ("", "cpu"):
+            return False
+        try:
+            return not known.is_same(self.value_of(tensor))
+        except RuntimeError:  # within a transform of torch.func nothing can be read
+            return False
+
     def place(self, tensor: Any, node_id: str, nr: int = 0) -> None:
         """Notes that `tensor` is result `nr` of a node; it may have been another one's before."""
         self.by_tensor.put(tensor, node_id)
@@ -282,6 +302,7 @@ class Builder:
         if (
             known is not None
             and known.bytes is not None
+            and entry.name not in draft.unlike
             and not known.outputs
             and entry.tensor is not None
             and known.version == self.reader.version(entry.tensor)

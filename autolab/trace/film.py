@@ -229,7 +229,7 @@ class Film(Observer):
             builder.pictures.contribution(builder.draft(child), slot, grad, self.run)
         receiver = self._node_id(target) if edge is None else edge.parent
         if hasattr(target, "variable"):
-            self._owner[id(target.variable)] = receiver
+            self._own(target.variable, receiver)
         value, total = self._add(receiver, target_nr, grad)
         part = self._parts[receiver, target_nr] = self._parts.get((receiver, target_nr), 0) + 1
         frozen = receiver in self.plans[-1].frozen
@@ -248,6 +248,15 @@ class Film(Observer):
             hooked=self._reader.sends_through_hooks(node),
             part=part,
         )
+
+    def _own(self, tensor: Any, leaf: str) -> None:
+        """Note that `leaf` gets a part of the gradient of `tensor`, which was another leaf before or after a change in
+        place."""
+        before, self._owner[id(tensor)] = self._owner.get(id(tensor), leaf), leaf
+        if before != leaf:
+            for kept in (self._sums, self._parts):
+                if (before, 0) in kept:
+                    kept[leaf, 0] = kept.pop((before, 0))
 
     def after_node(self, node: Any, grad_inputs: tuple[Any, ...]) -> None:
         if self.rehearsal:

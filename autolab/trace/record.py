@@ -20,7 +20,7 @@ def record() -> Recording:
     The code may be autolab's or, where `torch` has been imported before the block, PyTorch's.
 
     Each number is the one that a tensor had when its operation ran. A change through NumPy is not a step of the
-    recording.
+    recording, and formulas of up to 64 such numbers leave them out.
 
     Example:
 

@@ -315,6 +315,8 @@ class Recorder(Recorded[Trace]):
         draft.source = self._source(frame, at.line)
         draft.time = self._times.last(custom)
         draft.operands = parents
+        if not changed:
+            draft.unlike = builder.unlike(draft, operands)
         kept = [] if node is None else self._kept(draft, node, operands)
         for name, item in literals.items():
             if name not in draft.attrs:

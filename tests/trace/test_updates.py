@@ -373,3 +373,32 @@ def test_the_text_has_all_lines_and_json_keeps_them():
         text,
     )
     assert type(trace).from_json(trace.to_json()) == trace
+
+
+def test_both_sides_of_a_change_in_place_send_to_one_gradient():
+    with torch.record() as recording:
+        w = torch.tensor(2.0, requires_grad=True)
+        before = w * 3
+        with torch.no_grad():
+            w -= 0.5
+        after = w * 2
+        (before + after).backward()
+    texts = [frame.text for frame in recording.trace().frames if frame.phase == "backward"]
+    assert "before sends 3 to w (contribution 2 of 2, so far 5)" in texts
+    assert "w.grad is now 5" in texts and not any("hook" in text for text in texts)
+
+
+def test_no_formula_has_the_number_from_before_a_change_through_numpy():
+    with torch.record() as recording:
+        w = torch.tensor([2.0, 3.0], requires_grad=True)
+        first = w * w
+        w.detach().numpy()[1] = 9
+        second = w * w
+        second.sum().backward()
+    trace = recording.trace()
+    made = {node.name: node for node in trace.nodes}
+    assert first is not second and made["first"].tex_numbers and not made["second"].tex_numbers
+    edges = {edge.child: edge.tex_numbers for edge in trace.edges if edge.differentiable}
+    assert edges[made["first"].id] and not edges[made["second"].id]
+    saved = [s.value.data for s in trace.saved if s.node == made["second"].id]
+    assert saved == [[2, 9], [2, 9]]
