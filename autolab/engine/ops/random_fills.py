@@ -57,6 +57,13 @@ def uniform_(self, low=0.0, to=1.0, *, generator=None):
         f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}",
         "The smaller bound comes first.",
     )
+    if self.dtype.is_floating_point:
+        limit = np.finfo(self.dtype.np).max
+        message = (
+            f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.short}>::max(), but found to={to:g} and "
+            f"from={low:g} which result in to-from to exceed the limit"
+        )
+        refuse_if(not to - low <= limit, message, "Choose a smaller interval.")
     return _fill(_uniform_op, self, lambda raw: draws.uniform(raw, self.dtype, low, to, g))
 
 
