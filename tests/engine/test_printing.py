@@ -217,7 +217,13 @@ def test_size_is_a_tuple_that_stays_a_size(torch):
         isinstance(size[0], int),
     )
     numbers = size.numel(), torch.Size([]).numel(), repr(torch.Size([torch.tensor(3), np.int64(2)]))
-    return [repr(s) for s in sizes], kept, as_tuple, numbers, [error_of(f).partition(":")[0] for f in failures]
+    return (
+        [repr(s) for s in sizes],
+        kept,
+        as_tuple,
+        numbers,
+        [error_of(f).partition(":")[0] for f in failures],
+    )
 
 
 def test_sizes_and_named_results_can_be_pickled():
