@@ -112,8 +112,8 @@ def test_a_gradient_of_another_device_is_refused():
     with pytest.raises(RuntimeError) as caught:
         x.grad = torch.ones(2, device=SIM)
     assert str(caught.value) == (
-        "attempting to assign a gradient with device type 'sim' to a tensor with device type 'cpu'. Please ensure that the gradient "
-        "and the tensor are on the same device"
+        "attempting to assign a gradient located on sim:0 to a tensor located on cpu. Please ensure that the gradient and the "
+        "tensor are on the same device"
     )
     with pytest.raises(RuntimeError) as caught:
         (x * 2).backward(torch.ones(2, device=SIM))

@@ -195,6 +195,9 @@ def histogram(input, bins=100, *, range=None, density=False):
     if isinstance(bins, Tensor):
         raise unsupported("histogram", "bins", "Give the number of bars, and their range.")
     d = _flat("histogram", input, bins)
+    message = "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements"
+    wrong = range is not None and len(range) != 2
+    refuse_if(wrong, f"{message}, but got {len(range or ())}", "Pass range=(lowest, highest).")
     low, high = _range("histogram", d, *(range or (0.0, 1.0)), range is not None)
     half = 0.5 if low == high else 0.0
     edges = linspace(low - half, high + half, bins + 1, dtype=input.dtype, device=input.device)
