@@ -31,7 +31,6 @@ LAYERS = [
     "AvgPool2d(3, 2, 1, ceil_mode=True, count_include_pad=False, divisor_override=5)",
     "AdaptiveAvgPool1d(3)",
     "AdaptiveAvgPool2d((1, None))",
-    "AdaptiveMaxPool2d(2, return_indices=True)",
     "BatchNorm1d(4)",
     "BatchNorm2d(4)",
     "BatchNorm2d(4, eps=0.1, momentum=None)",

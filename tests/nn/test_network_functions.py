@@ -65,9 +65,6 @@ FUNCTIONS = {
     "adaptive_avg_pool2d None": lambda F, i, q, p: F.adaptive_avg_pool2d(i, (None, 3)),
     "adaptive_avg_pool1d": lambda F, i, q, p: F.adaptive_avg_pool1d(q, 4),
     "adaptive_max_pool2d": lambda F, i, q, p: F.adaptive_max_pool2d(i, (4, 2)),
-    "adaptive_max_pool2d indices": lambda F, i, q, p: F.adaptive_max_pool2d(
-        i, 3, return_indices=True
-    ),
     # normalisation
     "batch_norm": lambda F, i, q, p: F.batch_norm(i, None, None, p(4), p(4), training=True),
     "batch_norm bare": lambda F, i, q, p: F.batch_norm(i, None, None, training=True, eps=0.1),
@@ -96,7 +93,6 @@ FUNCTIONS = {
     },
     "pad value": lambda F, i, q, p: F.pad(q, (1, 0), value=2.5),
     "pad negative": lambda F, i, q, p: F.pad(i, (-1, 1, 2, -2)),
-    "pad reflect negative": lambda F, i, q, p: F.pad(i, (-1, 1, 2, -2), "reflect"),
     "interpolate": lambda F, i, q, p: F.interpolate(i, scale_factor=2),
     "interpolate down": lambda F, i, q, p: F.interpolate(i, size=(4, 3)),
     "interpolate factors": lambda F, i, q, p: F.interpolate(i, scale_factor=(1.3, 0.7)),

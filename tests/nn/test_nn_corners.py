@@ -11,11 +11,10 @@ from goldens.oracle import check, error_of
 LOSSES = [
     # one dtype for two operands: whose it is, and what cannot be held in it
     "F.cosine_similarity(b, i[:2])",
-    "F.huber_loss(b, i)", "F.huber_loss(b, b)", "F.huber_loss(i, i.int())", "F.huber_loss(i.int(), i)", "F.huber_loss(i, x)", "F.huber_loss(b, x)",
+    "F.huber_loss(b, b)", "F.huber_loss(i, i.int())",
     "F.huber_loss(h, x)", "F.huber_loss(x, d)",
     "F.binary_cross_entropy_with_logits(x, d)", "F.binary_cross_entropy_with_logits(d, x)",
-    "F.binary_cross_entropy_with_logits(h, x, reduction='sum')",
-    "F.binary_cross_entropy_with_logits(x, h, weight=d)", "F.binary_cross_entropy_with_logits(x, h, pos_weight=d)",
+    "F.binary_cross_entropy_with_logits(x, h, weight=d)",
     "F.binary_cross_entropy_with_logits(x, i)",
     "F.binary_cross_entropy_with_logits(x, b)", "F.binary_cross_entropy_with_logits(i, i)",
     "F.binary_cross_entropy_with_logits(x.requires_grad_(), d.requires_grad_())",
@@ -33,7 +32,7 @@ LOSSES = [
     "F.nll_loss(q, i[:2, None, None].int())",
     "F.nll_loss(q, i.int().repeat(2, 2, 1))", "F.nll_loss(q, i.repeat(2, 2, 1))", "F.nll_loss(q[..., 0], i[:2].int())",
     "F.nll_loss(q[..., 0], i[:2, None, None].int())",
-    "F.cross_entropy(x, x[:2])", "F.cross_entropy(s[:0], i[0])", "F.cross_entropy(s[:0] > 0, i)", "F.cross_entropy(s, s, weight=[1])",
+    "F.cross_entropy(x, x[:2])", "F.cross_entropy(s[:0], i[0])", "F.cross_entropy(s, s, weight=[1])",
     # what is no tensor
     "F.nll_loss(x, 1)", "F.nll_loss([1], x)", "F.cross_entropy(x, 1)", "F.kl_div(x, 2)", "F.kl_div(1, x)",
     "F.cosine_embedding_loss(x, x, 1)", "F.cosine_embedding_loss(1, x, x)",
@@ -44,13 +43,13 @@ LOSSES = [
 
 ACTIVATIONS = [
     "F.glu(i)", "F.glu(x, 2.5)", "F.glu(x[:2], 'a')", "F.glu(x, 3)", "F.glu(i[:2])", "F.glu(x[:2], 0)", "F.softshrink(i, -1)", "F.softshrink(x, -1)",
-    "F.threshold(i, -1.5, 2.7)", "F.threshold(i, 1.5, -2.7)", "F.threshold(i.byte(), -1, 2)", "F.threshold(i.byte(), 1, -1)",
-    "F.threshold(i.byte(), 300, 2)", "F.threshold(i, 0, 1e30)",
-    "F.threshold(i.byte(), 3, -1.5)", "F.threshold(i.byte(), -1., 2)", "F.threshold(i.byte(), 1, -255)", "F.threshold(i, 1)",
+    "F.threshold(i, 1.5, -2.7)", "F.threshold(i.byte(), -1, 2)", "F.threshold(i.byte(), 1, -1)",
+    "F.threshold(i, 0, 1e30)",
+    "F.threshold(i.byte(), 3, -1.5)", "F.threshold(i.byte(), 1, -255)", "F.threshold(i, 1)",
     "F.glu(x[0], 0.5)", "F.softmax(i[0], 0)", "F.log_softmax(b[0], 0)", "F.logsigmoid(t.transpose(0, 1))",
     "F.normalize(x)", "x.norm(dim=4)",
-    "F.threshold(b, 1, 2)", "F.threshold(x, float('nan'), 1)", "y = i.clone(); F.threshold_(y, 0.5, 7.5); y",
-    "F.softmax(i[:0], 0)", "F.log_softmax(b[:0], 0)", "F.softmin(i[:0, None], 1)", "F.softmax(i, 0)",
+    "F.threshold(x, float('nan'), 1)", "F.threshold(x * float('nan'), 0, 1)", "y = i.clone(); F.threshold_(y, 0.5, 7.5); y",
+    "F.softmax(i, 0)",
     # gelu at infinity: the limit for one number; PyTorch's float32 kernel for several gives nan for all of them
     "F.gelu(inf)", "F.gelu(inf, approximate='tanh')", "F.gelu(inf.double())", "F.gelu(inf.repeat(3), approximate='tanh')", "F.gelu(-inf)",
     "y = inf.clone().requires_grad_(); F.gelu(y).backward(); y.grad",
@@ -60,13 +59,8 @@ ACTIVATIONS = [
 ]  # fmt: skip
 
 NORMS = [
-    # batch norm of no numbers asks for nothing, and puts the parameters into the graph
-    *[f"F.batch_norm({x}, None, None, {w}, {b}, {training})" for x in ("q[:0]", "q.long()[:0]", "q[:, :, :0]")
-      for w in ("None", "g") for b in ("None", "g") for training in (True, False)],
-    "F.batch_norm(q[:0], x[:2], x[:1], training=True)", "F.batch_norm(q[:0], None, None, g[:0])",
-    "F.batch_norm(q[:0], None, None, g, g, True).sum().backward(); g.grad", "torch.nn.BatchNorm2d(3)(q[:0])", "torch.nn.BatchNorm2d(3).eval()(q[:0])",
     "m = torch.nn.BatchNorm2d(3); m(q[:0]); m.state_dict()",
-    *[f"F.instance_norm({x}, {stats}, {w}, None, {use})" for x in ("t[:0]", "t[:, :, :0]", "t.long()[:0]", "t", "t[:, :0]", "t[0]", "t[0, 0]")
+    *[f"F.instance_norm({x}, {stats}, {w}, None, {use})" for x in ("t", "t[0]", "t[0, 0]")
       for stats in ("None, None", "x.clone(), x.abs()", "x[:2].clone(), x[:2].abs()") for w in ("None", "g") for use in (True, False)],
     "m = x.clone(); F.instance_norm(t.double(), m, m.abs()); m", "F.instance_norm(t.double(), None, None, g)",
     "F.instance_norm(t.double(), x, x.abs(), use_input_stats=False)",

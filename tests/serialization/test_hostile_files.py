@@ -237,9 +237,8 @@ IN_PYTORCHS_WORDS = (
         "extension",
         "instance",
         "calling a result",
-        "append to a dict",
     ),
-    *("a persistent id", "key with a path", "wrong dtype"),
+    *("key with a path", "wrong dtype"),
 )
 
 

@@ -250,12 +250,12 @@ def _gelu(xp, x, approximate):
 
 
 def _gelu_rule(m, g, self, approximate):
-    x = self
     if approximate == "tanh":
+        x = m.clamp(self, -16, 16)  # tanh is 1 beyond, and x * x overflows
         t, slope = _bend(m, x)
-        return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
-    density = m.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
-    return g * (0.5 * (1 + m.erf(x * math.sqrt(0.5))) + x * density)
+        return g * (0.5 * (1 + t) + 0.5 * self * (1 - t * t) * slope)
+    density = m.exp(-0.5 * self * self) / math.sqrt(2 * math.pi)
+    return g * (0.5 * (1 + m.erf(self * math.sqrt(0.5))) + self * density)
 
 
 internal(

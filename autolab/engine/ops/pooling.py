@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
-from ..core.tensor import wrap
+from ..core.record import OPS
 from ..exact.arguments import check_tensors, ints_argument
 from ..exact.refusals import unsupported
 from ..kernels import pooling as kernels
@@ -99,7 +99,7 @@ def _winners(node):
     node.unpack(0)  # raises where it was freed
     names = "self", "kernel_size", "stride", "padding", "dilation", "ceil_mode"
     x, *settings = (node._saved_attribute(name) for name in names)
-    return wrap(_indices(np, x._array, *settings))
+    return OPS["max_pool2d_indices"].call(x, *settings)
 
 
 max_pool = internal(

@@ -62,12 +62,12 @@ def hardtanh(
 
 
 def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x where x > threshold, else value.
+    """x where x > threshold (or nan), else value.
 
     Raises RuntimeError when the dtype of x cannot hold the value. Source: torch.nn.functional.threshold."""
     check_tensors("threshold", input=input)
     fill = input.masked_fill_ if inplace else input.masked_fill
-    return fill(~(input > threshold), value)
+    return fill(input <= threshold, value)
 
 
 threshold = _threshold  # PyTorch's errors name the function so
@@ -218,6 +218,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
             f"Halving dimension must be even, but dimension {halved} is size {input.shape[halved]}"
         )
         raise fail(RuntimeError, message, "One half gates the other.")
+    if not input.is_floating_point():
+        raise not_implemented("glu_cpu", input._array.dtype)
     a, b = input.chunk(2, dim)
     return a * b.sigmoid()
 

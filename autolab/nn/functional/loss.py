@@ -103,6 +103,8 @@ def _difference_loss(name, input, target, size_average, reduce, reduction, *sett
     if weight is not None:
         note = 'Multiply by the weights: (weight * loss).mean(), reduction="none".'
         raise unsupported(name, "weight", note)
+    if name == "huber_loss":
+        target = target.to(input.dtype)
     pair = _same_shape(input, target)
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     if name == "l1_loss":
@@ -256,7 +258,8 @@ def binary_cross_entropy_with_logits(
             "Targets are probabilities, so floats: target.float().",
         )
     not_differentiable("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    return OPS["binary_cross_entropy_with_logits"].call(input, target, weight, pos_weight, number)
+    loss = OPS["binary_cross_entropy_with_logits"].call(input, target, weight, pos_weight, number)
+    return loss.to(target.dtype)
 
 
 def kl_div(
