@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
 
 import numpy as np
@@ -243,8 +244,9 @@ def _cast(self, dtype, copy=False):
         return clone.call(self, None) if copy else self
     if self._req and self.dtype.is_complex and dtype.is_floating_point:
         raise of_complex()
-    # whole numbers have no gradient
-    return to_copy.call(self if dtype.is_inexact or not self._req else self.detach(), dtype)
+    if self._req and not dtype.is_inexact:  # whole numbers have no gradient
+        return apply(dataclasses.replace(to_copy, rules=()), (self, dtype))
+    return to_copy.call(self, dtype)
 
 
 # -- from one device to another ----------------------------------------------------------------------------------------
