@@ -49,7 +49,6 @@ NO_TENSORS = [
     "torch.cross(a, 2.5)",
     "torch.cross(2, a)",
     "a.cross(2)",
-    "torch.cross(i > 0, j > 0)",
 ]
 REFUSED_AND_EDGES = [
     "torch.inverse(torch.eye(3).half())",
@@ -94,14 +93,10 @@ REFUSED_AND_EDGES = [
     "torch.ones(2,2,dtype=torch.uint8).any(0)",
     "torch.zeros(0,requires_grad=True).roll(1)",
     "torch.zeros(0,requires_grad=True).roll(1,0)",
-    "a.requires_grad_().diag()",
-    "a.requires_grad_().diag().grad_fn._saved_offset",
-    "a.requires_grad_().diag().grad_fn.next_functions[0][0].name()",
     "torch.dist(i>0,a[0]), torch.dist(i,j)",
     "torch.dist(i>0,a[0])",
-    "torch.dist(i,i)",
     "torch.dist(i,2)",
-    "torch.dist(a,g,3.)",
+    "torch.dist(a,g,3.)*1",
     "torch.dist(a)",
     "a.dist(2)",
     "torch.zeros(0).long()%0",
@@ -140,7 +135,6 @@ def test_complex_numbers_are_refused():
 
 
 COMPLEX_LOSSES = [
-    lambda x, c: (x * 2j).abs().sum(),
     lambda x, c: (x * 2j)[0],
     lambda x, c: (x + c).mul_(3).sum().to(autolab.float64),
     lambda x, c: tensor(1j, requires_grad=True),

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .errors import of_complex
 from .grad_mode import guard, per_thread
 from .record import Op
 from .saving import GONE, Freed, opened
@@ -201,6 +202,8 @@ def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
             if shape is not None and g.shape != shape:
                 g = m.sum_to(g, shape)
             if g.dtype != (dtype if m.traced else dtype.np):
+                if (g._array if m.traced else g).dtype.kind == "c":
+                    raise of_complex()
                 g = m.to_copy(g, dtype)
         fixed.append(g)
     return fixed

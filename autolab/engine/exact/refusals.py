@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 
-from ..core.errors import fail
+from ..core.errors import fail, of_complex  # noqa: F401 (found here with its like)
 
 TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
 """What Python says of a call with too many arguments."""
@@ -125,18 +125,4 @@ def too_many_dimensions() -> Exception:
         RuntimeError,
         message,
         "PyTorch has no such limit; the arrays of NumPy, which hold the numbers here, have it.",
-    )
-
-
-def of_complex() -> Exception:
-    """The error for a gradient of complex numbers.
-
-    >>> (torch.tensor(2., requires_grad=True) * 3j).abs().backward()
-    Traceback (most recent call last):
-        ...
-    NotImplementedError: gradients of complex tensors are not supported by autolab
-    """
-    words = "The rules are written for real numbers. Complex tensors are for arithmetic and printing only here."
-    return fail(
-        NotImplementedError, "gradients of complex tensors are not supported by autolab", words
     )
