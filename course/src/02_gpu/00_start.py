@@ -1,14 +1,11 @@
 # %% [markdown]
 # # Lesson 2: GPUs, or how to be fast
 #
-# In [lesson 1](01_graphs.ipynb) your own gradient moved all 78,010 numbers of a network a little, for one digit. There are 1,437
-# digits waiting, and one pass over them is only the beginning. So now it has to be fast.
+# In [lesson 1](01_graphs.ipynb) one gradient changed all 78,010 numbers of a network a little, so that it reads your digit better. But 1,437 more digits are waiting, and one pass over them is only the beginning. So now the training has to become fast.
 #
-# People buy a GPU for that. With the same network and the same digits it can be three times as fast as the CPU, or almost eight
-# times *slower*, by the model that this lesson computes times with. In this lesson you find out what decides, and which mistakes only a GPU can teach you.
+# That is why people buy a GPU. With the same network and the same digits, it can be several times as fast as the CPU, but it can also be *slower*. In this lesson you find out what decides between the two, and which mistakes you can only make with a GPU.
 #
-# **You need no GPU.** Where there is none, this notebook simulates one. The lesson takes about 90 minutes. After it come notebooks that go further; each answers one question, and you may skip any. `hint("02.2")` gives hints for an exercise. New words are
-# collected in the [glossary](glossary.md).
+# **You don't need a GPU**, because this notebook simulates one if your computer has none. The lesson takes about 90 minutes. After it come shorter notebooks that go further. Each of them answers one question, so you can skip any of them. If you get stuck in an exercise, `hint("02.2")` gives you a hint, and the [glossary](glossary.md) collects the terms.
 
 # %% tags=["setup", "colab"]
 
@@ -48,6 +45,4 @@ def seconds(work):
     return clock() - start
 
 # %% [markdown]
-# **What is simulated.** When it says `Simulated T4`, every number about *time* comes from a model of NVIDIA's T4 and of a desktop CPU.
-# The numbers in your tensors are real, memory is counted as on a GPU (96 MiB here, so that you can fill it), and the errors
-# are PyTorch's. The model leaves out caches, heat and other programs. Trust it for which of two ways is faster, not for the last digit.
+# **What is simulated.** If the cell printed `Simulated T4`, every *time* in this notebook comes from a model of NVIDIA's T4 and of a desktop CPU. Everything else is real, because the numbers in your tensors are really computed and the errors are PyTorch's. Memory is counted as on a GPU, although there is less of it: 96 MiB, so that you can fill it. The model leaves out caches, heat and other programs. Therefore you can trust it when it says which of two ways is faster, but not by exactly how much.

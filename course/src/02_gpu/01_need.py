@@ -1,20 +1,17 @@
 # %% [markdown] tags=["optional"]
 # ## What you need (optional, 5 minutes)
 #
-# Skip this if the words are old friends.
+# You can skip this section if you know these five words.
 #
 # | word | what it means here |
 # |---|---|
-# | batch | some examples that go through the network together, as one tensor; the loss is their mean |
-# | epoch | one pass over all training examples, batch by batch |
-# | learning rate | how far a step goes along the negative gradient |
-# | momentum | a step also keeps a part of the step before, as a rolling ball does |
-# | cross-entropy | the loss for classes: small when the right class got a high probability |
+# | batch | A few examples go through the network together, as one tensor, and the loss is their mean. |
+# | epoch | An epoch is one pass over all training examples, batch by batch. |
+# | learning rate | The learning rate says how far each step goes along the negative gradient. |
+# | momentum | Each step also contains a part of the step before, like a rolling ball that keeps its speed. |
+# | cross-entropy | This loss for classes is small if the network gives the right class a high probability. |
 #
-# The network is made of **convolutions**. A small window of weights slides over the image. At every place it multiplies what lies
-# under it, number by number, and adds up. That sum is one number of the result. Step through it, then switch to *backward*.
-# The window `edge` answers strongly where it is dark on its right and light on its left. Sixteen windows of 5 by 5 are the first
-# layer of your network, and nobody wrote them: gradients did.
+# The network is made of **convolutions**, which slide a small window of weights over the image. At every place, the window multiplies each number under it by a weight and adds up the products, so each place gives one number of the result. Step through the example below, and then switch to *backward*. The window `edge` gives large results where the image is dark on the right and light on the left, that is, at a vertical edge. The first layer of your network has sixteen such windows of 5 by 5 weights. Nobody chose these weights by hand, because gradient descent found them.
 
 # %% tags=["picture"]
 small_image = [[0, 0, 1, 0], [0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 1, 0]]

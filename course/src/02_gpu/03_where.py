@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. Where a tensor is
 #
-# A GPU has memory of its own. So every tensor is in one place, and `.device` says where. You want it elsewhere, and write:
+# A GPU has its own memory, so every tensor is either on the CPU or on a GPU, and `.device` tells you where. Suppose you want to move a tensor, and then a whole model, with one short line each.
 
 # %% tags=["predict"]
 q2 = predict("02.q2")
@@ -32,11 +32,9 @@ q2.reveal(after)
 q3.reveal(model)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A tensor cannot move. `t.to(device)` (and `t.cuda()`) makes a *copy* there and hands it to you. If you do not keep it, it is
-# gone. A module is a container: `model.to(device)` puts new memory into each of its parameters. The parameters stay the same objects, so
-# an optimizer that holds them keeps working.
+# **Why.** A tensor cannot move. Instead, `t.to(device)` (or `t.cuda()`) makes a *copy* on the device and returns it. If you don't give the copy a name, it is gone. A module is different, because it is a container: `model.to(device)` gives each of its parameters new memory on the device. The parameters remain the same objects, so an optimizer that was built before keeps working.
 #
-# And when operands are in two places? `x` is a vector on the GPU.
+# Next, suppose two operands are on different devices. In the next question, `x` is a vector on the GPU.
 
 # %% tags=["predict"]
 q4 = predict("02.q4")
@@ -62,16 +60,13 @@ for text, factor in factors.items():
 q4.reveal(wrong)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A kernel reads its own GPU's memory. PyTorch could fetch the other operand by itself. It does not, because a copy costs more
-# than most operations, and you would never see why your program is slow. One exception: a tensor *without dimensions* on the CPU counts
-# as a plain number, and a number travels with the launch. `explain` shows who stood where when it failed:
+# **Why.** A kernel can only read the memory of its own GPU. PyTorch could fetch the second operand for you, but it deliberately doesn't. A copy costs more than most operations, so your program would be slow and you wouldn't see why. There is one exception: a tensor *without dimensions* on the CPU is treated like a plain number, because a single number can be sent along with the launch. After an error, `explain` shows you where each operand was:
 
 # %% tags=["picture"]
 autolab.explain(mismatch)
 
 # %% [markdown]
-# Who believes that `x.to(device)` moves `x` has an engine in mind that works like that. Here it is, as a **specimen**: the engine with
-# one rule exchanged. Change the program until the two engines agree. What did you have to change?
+# If you thought that `x.to(device)` moves `x`, you were picturing the engine below. It is a **specimen**, that is, our engine with exactly one rule changed. Here the rule is that `.to()` changes the tensor itself. Change the program until both engines print the same, and then explain what you had to change.
 
 # %% tags=["catch"]
 def program():
@@ -87,22 +82,21 @@ belief
 in_words("02.w1")
 
 # %% [markdown] tags=["explain", "keep"]
-# So programs have one line that decides where everything runs. You find it at the top of most PyTorch code:
+# That is why most PyTorch programs decide in one line at the top where everything runs:
 #
 # ```
 # device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 # model.to(device);   x, y = x.to(device), y.to(device)
 # ```
 #
-# **Takeaway:** `.to()` changes a module and copies a tensor; all operands must be in one place.
+# **Takeaway:** `.to()` changes a module but copies a tensor, and all operands of an operation must be on the same device.
 # PyTorch on [`Tensor.to`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html) and
 # [`Module.to`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.2: everything to one place
 #
-# `answer_on(model, x, device)` is meant to run the model on the given device, whatever places model and data are in, and to leave the result
-# there. It fails. Mend it.
+# `answer_on(model, x, device)` should run the model on the given device and leave the result there, wherever the model and the data were before. At the moment it raises an error if `x` is on another device. Fix it.
 
 # %% tags=["exercise"]
 def answer_on(model, x, device):

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 3. A weight of your own
 #
-# You want one weight of your own on the GPU, with a gradient, and write:
+# Suppose you want a weight of your own on the GPU, and you want its gradient too. So you write:
 #
 # ```
 # w = torch.tensor([1.0, 2.0], requires_grad=True).to(device)
@@ -25,8 +25,7 @@ print("made.grad =", made.grad)
 q5.reveal(kept)
 
 # %% [markdown]
-# Now be the engine. The explorer asks what becomes of the gradient of `w`, and what `made.grad` will be. Answer both, then step on and
-# watch it cross to the other side. Boxes on the GPU are light green, on a simulated one with stripes.
+# Now let's do the engine's work by hand. The explorer asks you what happens to the gradient of `w`, and what `made.grad` will be. Answer both questions, and then step on to watch the gradient cross to the other device. Boxes of tensors on the GPU are light green, and they have stripes if the GPU is simulated.
 
 # %% tags=["picture"]
 made = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -38,12 +37,9 @@ crossing.ask("made", "grad", id="02.a2")
 crossing
 
 # %% [markdown] tags=["explain"]
-# **Why.** A copy between devices is a function like any other: $w = \text{copy}(made)$, with the local derivative 1. So it is
-# recorded, `w` has a `grad_fn`, and is not a leaf. Its gradient $\bar w = 2 w$ arrives, crosses back, and ends in the leaf on
-# the CPU. Some tutorials say that `.to()` "loses" the gradient. It is in the tensor on the other side; in the one-line version
-# that tensor has no name.
+# **Why.** A copy between devices is a function like any other: $w = \text{copy}(made)$, with the local derivative 1. So the copy is recorded, which means that `w` has a `grad_fn` and is not a leaf. The gradient $\bar w = 2 w$ arrives at `w`, crosses back to the CPU, and ends in the leaf `made`. Some tutorials say that `.to()` "loses" the gradient, but that isn't true. The gradient is in the tensor on the CPU; you just can't reach it, because in the one-line version this tensor has no name.
 #
-# And on a computer without a GPU? The same line, with `"cpu"`. Compare this graph with the one above before you answer.
+# What happens on a computer without a GPU? There the same line would run with `"cpu"` instead. Compare this graph with the graph above before you answer its question.
 
 # %% tags=["picture"]
 w = torch.tensor([1.0, 2.0], requires_grad=True).to("cpu")
@@ -55,16 +51,15 @@ at_home
 in_words("02.w2")
 
 # %% [markdown] tags=["explain", "keep"]
-# What works everywhere is `torch.tensor([1.0, 2.0], device=device, requires_grad=True)`: made there, a leaf.
+# If you write `torch.tensor([1.0, 2.0], device=device, requires_grad=True)` instead, the tensor is a leaf everywhere, because it is created on the device and never moved.
 #
-# **Takeaway:** first the place, then the flag: what is moved after `requires_grad` is no leaf.
+# **Takeaway:** choose the device first and set `requires_grad` afterwards, because the copy of a tensor that requires a gradient is not a leaf.
 # PyTorch on [`is_leaf`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html), which has this very example.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.3: a weight on the device
 #
-# `device_weight(start, device)` gets a tensor of numbers. It is meant to return a new leaf on the device, with twice those numbers, whose
-# `.grad` is filled by `backward()`. Mend it.
+# `device_weight(start, device)` receives a tensor of numbers. It should return a new leaf on the device that contains twice these numbers, so that `backward()` fills its `.grad`. At the moment its result is not a leaf. Fix it.
 
 # %% tags=["exercise"]
 def device_weight(start, device):

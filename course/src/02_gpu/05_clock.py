@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 4. What your clock measures
 #
-# Multiplying two matrices of 1,000 rows takes the T4 about 0.35 ms. Ten of them take 3.5 ms. Measure them as people usually do:
+# The T4 needs about 0.35 ms to multiply two matrices of 1,000 rows and columns. Ten of them take 3.5 ms, then. Let's measure it in the usual way:
 #
 # ```
 # start = clock()
@@ -32,7 +32,7 @@ print(f"until it is computed: {1000 * whole:.3f} ms")
 q7.reveal(loop, whole)
 
 # %% [markdown]
-# Step through a shorter loop. Look at the queue: it fills while the host runs on, and empties while the host waits.
+# Step through a shorter loop, and look at the queue. It fills up while the host runs ahead, and it empties while the host waits.
 
 # %% tags=["picture"]
 with autolab.record_devices() as queue:
@@ -42,16 +42,14 @@ with autolab.record_devices() as queue:
 DeviceExplorer(queue)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** `a @ a` does not compute on the GPU. It *asks for* it, and comes back at once. Host and GPU work side by side. So the first
-# clock measured ten launches, $10 \cdot 5\,\text{µs} = 0.05$ ms. `torch.cuda.synchronize()` makes the host wait until the queue is empty.
+# **Why.** The line `a @ a` only *asks* the GPU for a product, and it returns at once. From then on, the host and the GPU work side by side. So the first clock measured ten launches, which take $10 \cdot 5\,\text{µs} = 0.05$ ms. If you want the host to wait until the queue is empty, call `torch.cuda.synchronize()`.
 #
-# Whatever needs a number on the host waits too: `.item()`, `.cpu()`, `print(t)`, `if t > 0`. In a loop that is timed without
-# synchronising, the first such line seems to be the slow one. It is only the one that waits.
+# The host also waits whenever it needs a number from the GPU, for example in `.item()`, `.cpu()`, `print(t)` or `if t > 0`. Suppose you time each line of a loop without synchronising. Then the first line of this kind looks slow, although it only waits for the work of the lines before it.
 #
-# **Takeaway:** a GPU's work is only queued; synchronise before you read a clock, at both ends.
+# **Takeaway:** a GPU's work is only put into a queue, so synchronise before you read the clock, both at the start and at the end.
 # PyTorch on [asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution).
 #
-# Who trusts the first clock has the engine below in mind. Change the program until both engines say about the same.
+# If you trusted the first clock, you were picturing the engine below, in which the host waits for every operation. Change the program until both engines print about the same time.
 
 # %% tags=["catch"]
 def measured():

@@ -1,11 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 5. A training that runs anywhere
 #
-# Now the real thing: all 1,437 digits, in batches, for four epochs, with 200 of them kept aside. Those 200 are **validation images**: the
-# network is never trained on them, so what it gets right there was not learnt by heart. A `DataLoader` shuffles the rest and hands out
-# batches.
+# Now let's train on all 1,437 digits, in batches and for four epochs. We keep 200 of the digits aside as **validation images**. Because the network is never trained on these images, it cannot have learnt them by heart. A `DataLoader` shuffles the other digits and delivers them in batches.
 #
-# You train the same network twice, from the same seed: on the CPU, then on the GPU.
+# You train the same network twice, each time from the same seed: first on the CPU, and then on the GPU.
 
 # %% tags=["predict"]
 q8 = predict("02.q8")
@@ -57,19 +55,15 @@ axes = autolab.viz.plot_losses({"on the CPU": cpu_losses, "on the GPU": gpu_loss
 plt.show()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** A device changes who computes, not what is computed. Same seed, same start, same batches: the curves begin as one. In the last
-# digit they may differ, because additions are made in another order, and training makes such differences grow. On a real GPU even two
-# runs may differ there.
+# **Why.** Both trainings do the same arithmetic, only in different places. They have the same seed, the same initial weights and the same batches, so the two curves begin with the same loss. Later the last digits may differ, because the GPU adds numbers in a different order and training makes such small differences grow. On a real GPU, even two runs on the same device may differ there.
 #
-# It is not quite three times as fast on the GPU. [When a GPU is fast](more/02_speed.ipynb) has work that is forty times as fast; here `loss.item()` makes the host wait in every step, and 64 small digits give
-# each kernel little to do. Larger batches would be faster for each digit. But they also mean fewer steps for each epoch, so the learning
-# rate has to be found anew.
+# In this model, the GPU is not quite three times as fast here. In [When a GPU is fast](more/02_speed.ipynb) you will find work for which it is fifteen times as fast. There are two reasons for the difference: `loss.item()` makes the host wait in every step, and 64 small digits don't give each kernel much to do. Larger batches would need less time per digit. But they also mean fewer steps per epoch, so you would have to look for a new learning rate.
 #
-# **Takeaway:** move the model once and each batch where you use it; the device changes the time and not the training.
+# **Takeaway:** move the model once, and move each batch where you use it, because the device changes the time but not the training.
 # PyTorch on [`DataLoader`](https://docs.pytorch.org/docs/stable/data.html) and
 # [reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html).
 #
-# And your own digit? Nobody in those 1,437 has your hand.
+# What does the trained network make of your own digit? Remember that none of the 1,437 digits is in your handwriting.
 
 # %% tags=["picture"]
 with torch.no_grad():
@@ -80,8 +74,7 @@ plt.show()
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.9: a loop that runs anywhere
 #
-# `train_epoch` is a loop as many courses have it. It runs on the CPU only. Mend it, so that it runs on any device. The result is the mean of
-# the batches' losses, a plain Python number.
+# You can find a loop like `train_epoch` in many courses, but it only runs on the CPU. Fix it, so that it runs on any device. It should return the mean of the losses of all batches as a plain Python number.
 
 # %% tags=["exercise"]
 def train_epoch(model, batches, optimizer, device):

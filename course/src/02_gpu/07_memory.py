@@ -1,8 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 6. Where the memory goes
 #
-# A GPU's memory is small, and when it is full you get an error. The 78,010 numbers of your network take 0.3 MiB, a batch of 32 digits another
-# 0.13 MiB. Both are on the GPU, and you compute the loss.
+# The memory of a GPU is small, and you get an error when it is full. The 78,010 numbers of your network take 0.3 MiB, and a batch of 32 digits takes another 0.13 MiB. Suppose both are on the GPU, and you compute the loss.
 
 # %% tags=["predict"]
 q9 = predict("02.q9")
@@ -29,7 +28,7 @@ print(f"after forward, under no_grad: {in_use() - before:5.1f} MiB more")
 q9.reveal(recorded)
 
 # %% [markdown]
-# The memory over time, for one step. Where is its peak?
+# The next picture shows the memory over time, for one training step. Where is its peak?
 
 # %% tags=["picture", "look"]
 torch.cuda.synchronize()
@@ -40,17 +39,13 @@ model.zero_grad()
 DeviceExplorer(one_step)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Each node saves what its rule needs (lesson 1). For the first layers that is $32 \cdot 16 \cdot 16 \cdot 16$ numbers, 0.5 MiB, and
-# then the results of later layers, which are smaller. Memory for *saved tensors* grows with the batch and with the depth; the weights stay as
-# they are. Under `no_grad()` nothing is saved.
+# **Why.** Each node saves what its rule needs, as you saw in lesson 1. In the first layers, a single result has $32 \cdot 16 \cdot 16 \cdot 16$ numbers, which is 0.5 MiB. The results of later layers are smaller, so all of them together come to 4.9 MiB. The memory for *saved tensors* grows with the batch and with the number of layers, while the memory for the weights stays the same for every batch. Under `no_grad()` nothing is saved.
 #
-# What is *kept* grows until the forward pass ends; from there on backward frees as it goes. The *peak* comes later here: backward through a
-# large convolution needs room to work in, for a moment. The picture has two clocks. Memory is booked on the host's clock, when the host
-# asks for it. Kernels run later, on the GPU's. The dotted line leads from the peak to the kernel that it was booked for.
+# The saved tensors grow until the forward pass ends, and then the backward pass frees them one after another. However, the *peak* comes later, because the backward pass through a large convolution needs extra memory for a moment. Notice that the picture has two clocks. Memory is counted on the host's clock, at the moment when the host asks for it, but the kernel runs later, on the GPU's clock. A dotted line connects the peak with the kernel that needed the memory.
 #
 # ### What keeps memory alive
 #
-# `h` is what goes into the loss. You want the memory back, and write `del h`.
+# Suppose the loss is computed from a tensor `h`. You want the memory back, so you write `del h`.
 
 # %% tags=["predict"]
 q10 = predict("02.q10")
@@ -79,18 +74,15 @@ left = without_h / both
 q10.reveal(left)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** `del` removes a name, not a tensor. The loss holds its node, that node holds the one before, and so on: a single number keeps the
-# whole graph alive, and a list of losses keeps them all. Let go of the *end* of the graph: `loss.item()`, `loss.detach()`, or the end of the
-# function. `torch.cuda.empty_cache()` does not help here. It gives back what is not in use, and the graph is in use.
+# **Why.** `del` removes a name, not a tensor. The loss refers to its node, this node refers to the node before it, and so on. So a single number keeps its whole graph in memory, and a list of losses keeps a graph for every loss. To free the memory, let go of the *end* of the graph: use `loss.item()` or `loss.detach()`, or let the function return. `torch.cuda.empty_cache()` doesn't help here, because it only gives back memory that isn't in use.
 #
-# **Takeaway:** memory is what the graph saved, times the batch; whoever holds the end of a graph holds all of it.
+# **Takeaway:** most of the memory holds what the graph has saved for the batch, so free the end of the graph, and the rest is freed with it.
 # PyTorch on [memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.11b: an evaluation that fills the memory
 #
-# `mean_loss` is meant to give the mean loss over all batches, as a plain number, and to hold no more than one batch's results at a time. Mend
-# it.
+# `mean_loss` should return the mean loss over all batches as a plain number. It should never keep the results of more than one batch at a time, but at the moment it keeps them all. Fix it.
 
 # %% tags=["exercise"]
 def mean_loss(model, batches):

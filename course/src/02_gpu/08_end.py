@@ -1,7 +1,7 @@
 # %% [markdown]
-# ### Once more, in other clothes
+# ### Two ideas in a new setting
 #
-# Two ideas of this lesson come back. The first needs no GPU:
+# Let's meet two ideas of this lesson again. You don't need a GPU for the first one, because it is about leaves:
 
 # %% tags=["picture"]
 rate = torch.tensor([0.5, 2.0], requires_grad=True).double()
@@ -31,10 +31,9 @@ for line, t in zip(("h = a @ a", "best = h.max()", "number = best.item()"), take
 q26.reveal(taken)
 
 # %% [markdown] tags=["end"]
-# ## What you have, and a page to show
+# ## Your result, and a page to show
 #
-# This cell writes a page of its own: a training step of your digit with 31 others, on the GPU, to be stepped through in any browser,
-# without Python. Send it to somebody who believes that GPUs are fast, and ask where the gaps come from.
+# The next cell writes a web page with one training step on the GPU, for a batch of your digit and 31 others. Anybody can step through it in a browser, without Python. For example, send it to a friend who believes that GPUs are always fast, and ask where the gaps come from.
 
 # %% tags=["picture", "look"]
 with autolab.record_devices() as my_step:
@@ -47,8 +46,7 @@ print("written:", shown.to_html("my_step.html", title="My training step").name)
 shown
 
 # %% [markdown]
-# `progress("02")` counts what you solved. [Lesson 3](03_finetuning.ipynb) takes the 1,437 digits away again. You will have ten of each, as
-# in real life, and teach the network your own hand. Or stay, and choose one of the notebooks below.
+# `progress("02")` counts what you have solved. In [lesson 3](03_finetuning.ipynb) you will have only ten images of each digit instead of 1,437 images, as is usual in practice, and you will teach the network your own handwriting. If you would rather stay with GPUs, choose one of the notebooks below.
 
 # %% tags=["progress"]
 progress("02")
