@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. NumPy and the GPU
 #
-# Here is a training loop from a course, written on a computer without a GPU. It is meant to run on one when the comment sign is taken away:
+# Here is a part of a training loop from a course. Its author had no GPU, but the comment promises that the loop will run on a GPU if you remove the comment sign:
 #
 # ```
 # # device = torch.device('cuda:0')
@@ -9,7 +9,7 @@
 # batch_loss.append(loss.detach().numpy())
 # ```
 #
-# What happens when it runs on a GPU, and when a tensor from there is plotted?
+# What happens if you run it on a GPU, and what happens if you plot a tensor from there?
 
 # %% tags=["predict"]
 q27 = predict("02.q27")
@@ -39,14 +39,14 @@ plt.close()
 q27.reveal(refused)
 
 # %% [markdown] tags=["explain"]
-# **Why.** NumPy and matplotlib read the host's memory only. PyTorch does not copy for you. This error is on purpose:
+# **Why.** NumPy and matplotlib can only read the host's memory, and PyTorch doesn't copy the tensor there unless you ask for it. The next cell raises this error on purpose, so that you can read it in full:
 
 # %% tags=["code", "raises-exception"]
 t = torch.ones(3, device=device)
 t.numpy()
 
 # %% [markdown]
-# The message says what to do: `t.cpu()` first. Now watch the memory.
+# The message tells you what to do, namely to call `t.cpu()` first. Now let's see which memory the arrays use.
 #
 # ```
 # a = here.cpu().numpy();   a += 1        # here is on the CPU
@@ -77,13 +77,12 @@ with autolab.record_devices() as to_numpy:
 DeviceExplorer(to_numpy)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `here.cpu()` is `here` itself, because it is there already. `numpy()` copies nothing either: the array and the tensor look at the *same memory*. So `a += 1`, which writes
-# into the memory, changes the tensor. `a = a + 1` makes a new array and changes nothing. From the GPU there is no such view: `there.cpu()` must copy, and the copy goes its own way.
-# So the same line shares memory on one machine and not on the other. When you want a copy for certain, say so: `.clone()` or `.copy()`.
+# **Why.** `here.cpu()` returns `here` itself, because the tensor is on the CPU already. `numpy()` doesn't copy anything either, so the array and the tensor use the *same memory*. That is why `a += 1`, which writes into this memory, changes the tensor too. `a = a + 1` makes a new array instead, so the tensor stays as it is. From the GPU, however, `there.cpu()` has to make a copy, and a change of the copy doesn't reach the original.
+#
+# So the same line shares memory on one machine and copies on another. If you always need a copy, ask for it with `.clone()` or `.copy()`.
 
 # %% [markdown]
-# Two beliefs, as engines: that `from_numpy` copies, and that NumPy reads a GPU. Change one line in each program, so that engine and
-# belief agree.
+# Many people believe that `from_numpy` copies the array, or that NumPy can read a GPU. The next two cells contain an engine for each of these beliefs. In each program, change one line so that our engine and the engine of the belief agree.
 
 # %% tags=["catch"]
 def from_array():
@@ -109,10 +108,9 @@ autolab.specimens.Example(belief, to_numpy)
 in_words("02.w5")
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 02.4: an array of one's own
+# ### Exercise 02.4: an array that shares nothing
 #
-# `to_array(t)` is meant to give a NumPy array that shares no memory with the tensor, for any tensor: on either device, with or without `requires_grad`. It works for some.
-# Mend it.
+# `to_array(t)` should return a NumPy array that doesn't share memory with the tensor. It should work for every tensor, that is, on either device and with or without `requires_grad`. At the moment it fails for some tensors, and for others it shares their memory. Fix it.
 
 # %% tags=["exercise"]
 def to_array(t):
@@ -121,5 +119,5 @@ def to_array(t):
 check("02.4", to_array)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** to NumPy it goes `t.detach().cpu().numpy()`; a single number is `t.item()`.
+# **Takeaway:** to turn a tensor into an array, write `t.detach().cpu().numpy()`, and for a single number use `t.item()` instead.
 # PyTorch on [`Tensor.numpy`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html).

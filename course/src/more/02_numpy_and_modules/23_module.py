@@ -1,14 +1,14 @@
 # %% [markdown] tags=["section"]
 # ## 2. What moves with a module
 #
-# A layer and its input are in two places. Read the error: `mat1` is the input, and the layer's weights are elsewhere. It is on purpose:
+# The next cell raises an error on purpose, because the layer is on the GPU and its input is not. Notice that the message calls the input `mat1`:
 
 # %% tags=["code", "raises-exception"]
 layer = nn.Linear(3, 1).to(device)
 layer(torch.ones(2, 3))
 
 # %% [markdown]
-# And sometimes the module itself is in two places:
+# Sometimes a module doesn't have all of its own tensors in one place. Suppose a module also needs the mean of the data:
 
 # %% tags=["predict"]
 q15 = predict("02.q15")
@@ -36,15 +36,14 @@ net.mean = net.mean.to(device)
 autolab.explore(net(torch.ones(1, 2, device=device)).sum())
 
 # %% [markdown] tags=["explain"]
-# **Why.** `.to()` moves what a module has registered: parameters, modules inside it, and **buffers**. A buffer is a tensor that belongs to the module and is not trained, such as the mean
-# of the data. A tensor in a plain attribute is unknown to the module. `register_buffer("mean", mean)` makes it known: it is moved, and saved with the weights.
+# **Why.** `.to()` moves everything that a module has registered: its parameters, its submodules and its **buffers**. A buffer is a tensor that belongs to the module but isn't trained, for example the mean of the data. The module doesn't know a tensor in a plain attribute, so it leaves that tensor behind. If you write `register_buffer("mean", mean)` instead, the tensor moves with the module and is saved with the weights.
 #
-# Tensors that `forward` makes need a place too. `torch.zeros(3)` is on the CPU. `x.new_zeros(3)`, `torch.zeros_like(x)` and `torch.zeros(3, device=x.device)` follow `x`.
+# Tensors that `forward` creates need the right device too. `torch.zeros(3)` is always on the CPU. However, `x.new_zeros(3)`, `torch.zeros_like(x)` and `torch.zeros(3, device=x.device)` create their result on the device of `x`.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.5: a module that moves as a whole
 #
-# `Noisy` scales its input and adds a constant that it makes on the way. It works on the CPU only. Mend it, so that it runs wherever it is moved to. `scale` is not trained.
+# `Noisy` scales its input and adds a constant that it creates in `forward`. At the moment it only works on the CPU. Fix it, so that it works on every device to which it is moved. Note that `scale` should not be trained.
 
 # %% tags=["exercise"]
 class Noisy(nn.Module):
@@ -59,7 +58,7 @@ class Noisy(nn.Module):
 check("02.5", Noisy)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** what belongs to a module is a parameter or a buffer.
+# **Takeaway:** register each tensor that belongs to a module as a parameter or a buffer, so that it moves with the module.
 # PyTorch on [`register_buffer`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer).
 
 # %% tags=["progress"]

@@ -1,10 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 1. Memory and arithmetic
 #
-# A CPU has a few fast cores. A GPU has thousands of slow ones, and much faster memory beside them. It is made for doing the same
-# thing to very many numbers.
+# A CPU has a few fast cores. A GPU has thousands of slower ones instead, and much faster memory beside them, because it is made for doing the same thing to very many numbers.
 #
-# Multiply two matrices of 1,500 rows and columns. That is $2 \cdot 1500^3 \approx 6.75$ billion operations.
+# As an example, let's multiply two matrices of 1,500 rows and columns. That takes $2 \cdot 1500^3 \approx 6.75$ billion operations.
 
 # %% tags=["predict"]
 q11 = predict("02.q11")
@@ -29,13 +28,12 @@ del a, b                                              # 36 MB of numbers
 q11.reveal(on_cpu, on_gpu)
 
 # %% [markdown]
-# The two operations gain differently. In the picture each device is a line: what it can compute a second, depending on how many operations the work has
-# for each byte it moves. On the slope the memory is the limit, on the flat part the arithmetic is. Look where `a + b` and `a @ b` stand.
+# The product gains more from the GPU than the sum does, so let's look for the reason. In the picture, each device is a line. It shows how many operations per second the device can do, depending on how many operations the work needs for each byte that it moves. On the slope, the memory is the limit; on the flat part, the arithmetic is the limit. Look where `a + b` and `a @ b` are.
 
 # %% tags=["picture"]
 per_byte = np.logspace(-2, 3, 200)                    # operations for each byte
 limits = {
-    "CPU (model)": np.minimum(150e9, per_byte * 20e9) / 1e9,
+    "CPU (model)": np.minimum(375e9, per_byte * 20e9) / 1e9,
     "T4 (model)": np.minimum(0.7 * 8.1e12, per_byte * 0.7 * 320e9) / 1e9,
 }
 bytes_moved = 3 * 4 * 1500**2                         # two matrices read, one written
@@ -45,20 +43,16 @@ plots.curves(per_byte, limits, log="xy", xlabel="operations for each byte moved"
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** A kernel has to move its bytes and to do its operations. Both go on at the same time, so the slower one decides:
+# **Why.** A kernel has to move its bytes and to do its operations. Both happen at the same time, so the slower of the two decides:
 # $$t = \max\left(\frac{\text{bytes}}{\text{bandwidth}},\ \frac{\text{operations}}{\text{speed}}\right)$$
-# For `a + b` that is $3 \cdot 4 \cdot 1500^2 = 27$ million bytes and only 2.25 million operations: memory decides, and the GPU's memory is about 11 times faster. For `a @ b`
-# it is the same bytes and 3,000 times the operations: arithmetic decides, and there the GPU is 38 times faster, by the model of both.
+# For `a + b`, there are $3 \cdot 4 \cdot 1500^2 = 27$ million bytes to move, but only 2.25 million operations to do. So memory decides, and the GPU's memory is about 11 times faster. For `a @ b`, there are the same number of bytes but 3,000 times as many operations. So arithmetic decides, and there the GPU is 15 times faster in this model, in which four CPU cores do 375 billion operations per second.
 #
-# So "a GPU is forty times faster" is true of one large product, and of nothing else in this lesson. You may also read that on a GPU
-# everything is "automatically parallelized". One half is true: *each* operation is spread over the cores. But operations
-# still run one after another, and none gets faster by being there if it is too small.
+# That is why "a GPU is fifteen times faster" is true for one large product, and for nothing else in this lesson. You may also read that on a GPU everything is "automatically parallelized". Only one half of this is true: *each* operation is spread over the cores. However, the operations of your program still run one after another, and an operation that is too small doesn't get faster on a GPU.
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 02.1: how long will a kernel take
+# ### Exercise 02.1: how long a kernel takes
 #
-# Write the model as a function, for the T4. Bandwidth is 320e9 bytes a second, speed 8.1e12 operations a second. A kernel reaches 70 % of either.
-# No kernel takes less than 2.5 µs. The result is in seconds.
+# Write this model of the T4 as a function that returns seconds. The memory moves 320e9 bytes per second, and the cores do 8.1e12 operations per second. In practice, a kernel reaches only 70 % of either number, and no kernel takes less than 2.5 µs.
 
 # %% tags=["exercise"]
 def kernel_time(nbytes, operations):
@@ -67,5 +61,5 @@ def kernel_time(nbytes, operations):
 check("02.1", kernel_time)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a GPU is fast for much work of the same kind; bytes or operations, whichever takes longer, decide.
+# **Takeaway:** a GPU is fast if there is a lot of work of the same kind, and the time depends on the bytes or the operations, whichever take longer.
 # PyTorch on [tuning performance](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).

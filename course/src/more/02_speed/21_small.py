@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. Small work
 #
-# First single products of two matrices, from small to large. Who is faster with 16 rows?
+# So far the matrices were large. Let's compare single products of two matrices on both devices, from 8 rows to 1,024. Which device is faster with 16 rows?
 
 # %% tags=["predict"]
 q12 = predict("02.q12")
@@ -29,11 +29,9 @@ plots.curves(sizes, taken, log="xy", xlabel="rows of the matrices",
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** A launch costs the host 5 µs, whatever is launched, and no kernel takes less than 2.5 µs. So the line of the GPU is flat on the left: up to 128 rows
-# nearly all of it is **launch overhead**. The CPU starts at 2 µs and grows with the work, $2 n^3$ operations. On the left of the crossing the CPU wins, on the right the GPU. Where exactly they cross depends on the
-# machines. That they cross does not.
+# **Why.** A launch costs the host 5 µs, whatever it launches, and no kernel takes less than 2.5 µs. So the GPU's line is flat on the left, because up to 128 rows nearly all of the time is **launch overhead**. The CPU starts at 2 µs instead, and then its time grows with the $2 n^3$ operations. Therefore the CPU wins on the left of the crossing, and the GPU wins on the right. Where exactly the lines cross depends on the machines, but they always cross somewhere.
 #
-# The same rule makes many small operations slow where one large one would do. Here a thousand rows are scaled, each by its own factor:
+# The same rule makes many small operations slow where one large operation would do. For example, this loop scales a thousand rows, each by its own factor:
 #
 # ```
 # for i in range(1000):
@@ -66,13 +64,12 @@ times = loop / single
 q13.reveal(times)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The loop launches a product and a copy for each row: 2,000 launches. Each carries 100 numbers, and 400 bytes would take a nanosecond. The single
-# line launches once. `factors[:, None]` has the shape (1000, 1), so each factor meets its whole row.
+# **Why.** For each row, the loop launches a product and a copy, which makes 2,000 launches. Each of them handles only 100 numbers, and the GPU could move their 400 bytes in about two nanoseconds. The single line launches only one kernel. This works because `factors[:, None]` has the shape (1000, 1), so each factor is multiplied with its whole row.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.7: one launch instead of many
 #
-# `centre(x)` subtracts from each row its mean. It is right, and it launches three kernels for each row. Write it with a number of launches that does not grow with the rows.
+# `centre(x)` subtracts from each row the mean of that row. Its result is correct, but it launches three kernels for each row. Rewrite it, so that the number of launches doesn't grow with the number of rows.
 
 # %% tags=["exercise"]
 def centre(x):
@@ -84,7 +81,7 @@ def centre(x):
 check("02.7", centre)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** every launch costs the same, so give it much to do.
+# **Takeaway:** every launch costs the same, so use one large operation instead of many small ones.
 # PyTorch on [avoiding unnecessary overhead](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#general-optimizations).
 
 # %% tags=["progress"]
