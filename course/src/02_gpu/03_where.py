@@ -29,7 +29,7 @@ print("still the same parameter:", model.weight is weight, "- a leaf:", weight.i
 q2.reveal(after)
 
 # %% tags=["reveal"]
-q3.reveal(model)
+q3.reveal(model, weight)
 
 # %% [markdown] tags=["explain"]
 # **Why.** A tensor cannot move. Instead, `t.to(device)` (or `t.cuda()`) makes a *copy* on the device and returns it. If you don't give the copy a name, it is gone. A module is different, because it is a container: `model.to(device)` gives each of its parameters new memory on the device. The parameters remain the same objects, so an optimizer that was built before keeps working.

@@ -14,7 +14,7 @@ from ...core.observe import Observer
 
 HOST_CALL, HOST_BANDWIDTH, HOST_FLOPS, CONV_FLOPS = 2e-6, 20e9, 375e9, 150e9
 """Seconds a call costs before any work, bytes/s of memory, float32 operations/s of products and of convolutions. One
-core was measured at 94e9 in a large product; small convolutions reach less than half of that."""
+core was measured at 94e9 in a large product; the rate of convolutions is an estimate."""
 _PRODUCTS = {"mm", "addmm", "matmul", "bmm", "mv", "addmv", "dot", "einsum"}
 
 

@@ -1,8 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. A batch that is too large
 #
-# Sooner or later your batch is too large. What does the GPU say, and how do you know beforehand? A network of eight layers, each 128 by 128
-# numbers. This error is on purpose. Read above all the note at its end:
+# Sooner or later you will have a batch that doesn't fit into the GPU's memory. Let's see what the error looks like, and how you can find the limit before you reach it. The next cell raises the error on purpose; read the note at its end. After it, we measure the memory of a network with eight layers of 128 by 128 weights.
 
 # %% tags=["code", "raises-exception"]
 whole = torch.cuda.get_device_properties(device).total_memory
@@ -34,10 +33,9 @@ plots.curves([*peaks], {"peak": [*peaks.values()]}, xlabel="rows", ylabel="MiB")
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** The peak is a straight line: a part that is always there, and the same amount for each row more. So two measurements tell you the largest batch that fits. If you need a larger one, compute it in parts,
-# and call `backward()` for each: gradients add up (lesson 1, section 7). Only the saved tensors of *one* part are there at a time.
+# **Why.** The peak is a straight line: one part is always there, and each further row adds the same amount. So two measurements are enough to find the largest batch that fits. If you need a larger batch, you can compute it in parts and call `backward()` for each part. This works because gradients add up, as you saw in section 8 of lesson 1. Then only the saved tensors of *one* part are in memory at a time.
 #
-# Two ways to do that with four parts of 512 rows. The gradients are the same:
+# Here are two ways to do this with four parts of 512 rows, and both give the same gradients:
 #
 # ```
 # for part in parts:                            total = 0
@@ -74,7 +72,7 @@ q28.reveal(ratio)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.11a: the largest batch
 #
-# You measured two peaks: `peak_a` bytes with a batch of `a`, `peak_b` bytes with a batch of `b`. How large can the batch be on a GPU with `total` bytes? (0 when not even one row fits.)
+# You have measured two peaks: `peak_a` bytes with a batch of `a` rows, and `peak_b` bytes with a batch of `b` rows. Return the largest number of rows that fits on a GPU with `total` bytes. If not even one row fits, return 0.
 
 # %% tags=["exercise"]
 def largest_batch(a, peak_a, b, peak_b, total):
@@ -85,7 +83,7 @@ check("02.11a", largest_batch)
 # %% [markdown] tags=["section"]
 # ## 2. Memory for time
 #
-# What is not saved can be computed again. `checkpoint(f, x)` runs `f` and keeps only `x`. When the backward pass comes by, it runs `f` once more.
+# If a value isn't saved, it can be recomputed. `checkpoint(f, x)` runs `f` but keeps only its input `x`. When the backward pass needs the values inside `f`, it runs `f` a second time.
 
 # %% tags=["predict"]
 q21 = predict("02.q21")
@@ -116,10 +114,9 @@ print("the same gradients:", same)
 q21.reveal(same)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Between the halves one tensor is kept. Inside a half everything is computed again when it is needed, and only one half is there at a time. The price is a second forward pass. A backward pass costs about two
-# forward passes, so three units of work become four: a third more. With $\sqrt n$ pieces of $\sqrt n$ layers the memory grows like $\sqrt n$ instead of $n$ ([Chen et al., 2016](https://arxiv.org/abs/1604.06174)).
+# **Why.** Only one tensor is kept between the two halves. The values inside a half are recomputed when the backward pass needs them, so only one half is in memory at a time. The price is a second forward pass. Since a backward pass costs about two forward passes, three units of work become four, which is a third more. Suppose you cut a network of $n$ layers into $\sqrt n$ pieces of $\sqrt n$ layers each. Then the memory grows like $\sqrt n$ instead of $n$ ([Chen et al., 2016](https://arxiv.org/abs/1604.06174)).
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** two measurements tell the largest batch; what is not saved can be computed again.
+# **Takeaway:** two measurements tell you the largest batch, and you can save memory if you recompute values instead of keeping them.
 # PyTorch on [memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management) and
 # [checkpointing](https://docs.pytorch.org/docs/stable/checkpoint.html).

@@ -1,8 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 3. Half as many bytes
 #
-# A `float32` has 4 bytes, a `float16` has 2. Half of the bytes is half of the memory and half of the way over the bus. People train
-# large networks like that. What is the price?
+# A `float32` has 4 bytes and a `float16` has only 2. Half the bytes means half the memory and half the transfer time, so people train large networks with `float16`. But what does it cost?
 
 # %% tags=["predict"]
 q22 = predict("02.q22")
@@ -20,12 +19,9 @@ left = vanished.item()
 q22.reveal(left)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A `float16` has 11 binary digits and a small exponent. Above 65,504 there is only infinity. Below $3 \cdot 10^{-8}$ there is
-# only zero. Between 1 and 2 the numbers lie $0.001$ apart, so a small step is no step at all. Gradients are often that small.
+# **Why.** A `float16` has 11 binary digits and a small range of exponents. Numbers above 65,504 become infinite. Below $3 \cdot 10^{-8}$ there is only zero. Between 1 and 2, neighbouring numbers are about $0.001$ apart, so adding a smaller step often changes nothing. Gradients are often that small.
 #
-# So one does not train in `float16`, but in both. The forward and backward pass use `float16` where it is safe. The weights that are trained
-# stay `float32`; they are called **master weights**. That is **mixed precision**. Here it is by hand, for a single layer: what does it
-# save, and what becomes of the gradient?
+# That is why people don't train in `float16` alone, but use both types. The forward and the backward pass use `float16` where it is safe, while the weights that the optimizer updates stay in `float32`. These weights are called **master weights**, and the method is called **mixed precision**. Let's do it by hand for a single layer. How much memory does it save, and what happens to the gradient?
 
 # %% tags=["code"]
 master = torch.full((256, 256), 0.01, device=device, requires_grad=True)
@@ -47,8 +43,7 @@ for dtype in (torch.float32, torch.float16):
     print(f"{dtype}: the result takes {used:.0f} KiB, largest gradient {largest:.1e}")
 
 # %% [markdown]
-# The gradient of the master weight has vanished on its way through the half-precision part. But you may multiply the *loss* by a large number
-# first, and divide the gradient by it afterwards. The chain rule multiplies everything in between.
+# The gradient of the master weights became zero on its way through the `float16` part, because it was too small. But you can multiply the *loss* by a large number first, and divide the gradient by the same number afterwards.
 
 # %% tags=["predict"]
 q23 = predict("02.q23")
@@ -59,8 +54,9 @@ exact, _ = gradient_of(torch.float32)
 scaled, _ = gradient_of(torch.float16, scale=65536.0)
 too_far, _ = gradient_of(torch.float16, scale=1e12)
 close = torch.allclose(scaled, exact, rtol=1e-2, atol=0.0)
-print("loss times 65536: within 1 % of float32:", close)
-print("loss times 1e12:  finite:", torch.isfinite(too_far).all().item())
+print(f"largest gradient in float32:       {exact.max().item():.2e}")
+print(f"in float16, loss times 65536:      {scaled.max().item():.2e}")
+print(f"in float16, loss times 1e12:       {too_far.max().item():.2e}")
 
 # %% tags=["reveal"]
 q23.reveal(close)
@@ -78,20 +74,14 @@ def recorded(scale):
 autolab.compare(recorded(1.0), recorded(65536.0), ("unscaled", "scaled")).show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** $(c L)' = c L'$: a scaled loss scales every gradient, up to where `float16` can hold it, and the division happens in `float32`. With
-# too large a scale it overflows. The conversion `.half()` is a node like any other: in the two graphs, follow what arrives at it.
+# **Why.** $(c L)' = c L'$, so a scaled loss scales every gradient, as long as `float16` can hold the result. The division at the end happens in `float32`, where small numbers are not lost. If the scale is too large, however, the gradients overflow to infinity. The conversion `.half()` is a node like any other: in the two graphs, compare the gradients that arrive at it.
 #
-# In PyTorch you write `with torch.autocast("cuda", dtype=torch.float16):` around forward and loss. It chooses for each operation:
-# products in `float16`, sums and losses in `float32`. `torch.amp.GradScaler` scales the loss, skips a step whose gradients are not
-# finite, and tries a smaller scale. This kit has neither of the two; what you did by hand is what they do. Nor does its model of a T4 know the cores that make
-# `float16` products several times faster. It counts the bytes, and these are halved.
+# In PyTorch you write `with torch.autocast("cuda", dtype=torch.float16):` around the forward pass and the loss. `autocast` chooses a type for each operation, for example `float16` for products and `float32` for sums and losses. `torch.amp.GradScaler` scales the loss. If the gradients are not finite, it skips the step and tries a smaller scale. This kit has neither of the two, but you have just done by hand what they do. Note that the modelled T4 has no tensor cores, which make products in `float16` several times faster. The model only knows that there are half as many bytes.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.13: skip what overflowed
 #
-# `scaled_step(optimizer, scale)` is called after `(loss * scale).backward()`. It is meant to divide every gradient by `scale`, then take the
-# step, and to return the scale for the next time. When a gradient is not finite it takes no step, and returns half of the scale.
-# Mend it.
+# `scaled_step(optimizer, scale)` is called after `(loss * scale).backward()`. It should divide every gradient by `scale`, take the step, and return the scale for the next step. However, if any gradient is not finite, it should take no step and return half of the scale. At the moment it always takes the step. Fix it.
 
 # %% tags=["exercise"]
 def scaled_step(optimizer, scale):
@@ -104,7 +94,7 @@ def scaled_step(optimizer, scale):
 check("02.13", scaled_step)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** compute in halves, keep the weights whole, and scale the loss so that gradients do not vanish.
+# **Takeaway:** compute in `float16`, keep the weights in `float32`, and scale the loss so that small gradients don't become zero.
 # PyTorch on [automatic mixed precision](https://docs.pytorch.org/docs/stable/notes/amp_examples.html).
 
 # %% tags=["progress"]

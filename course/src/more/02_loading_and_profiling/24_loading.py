@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Data on the way to the GPU
 #
-# Two million numbers are needed on the GPU. You can make them on the CPU and move them, or make them where you need them.
+# Suppose you need two million numbers on the GPU. You can create them on the CPU and then move them, or you can create them directly on the GPU.
 
 # %% tags=["predict"]
 q16 = predict("02.q16")
@@ -19,10 +19,9 @@ times = moved / created
 q16.reveal(times)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Between CPU and GPU is a bus, PCI Express, the slowest part of the machine: 8 million bytes at 6 billion a second take 1.3 ms. The GPU fills its own
-# memory in 0.04 ms. `torch.zeros(..., device=device)` and `torch.ones_like(t)`, which goes where `t` is, send nothing over it.
+# **Why.** The CPU and the GPU are connected by a bus, PCI Express, which is much slower than the memory at either end. It needs 1.3 ms for 8 million bytes, because it carries about 6 billion bytes per second. The GPU, however, fills the same amount of its own memory in 0.04 ms. `torch.zeros(..., device=device)` sends nothing over the bus, and neither does `torch.ones_like(t)`, because its result is created on the device of `t`.
 #
-# The data is on the host, the model on the GPU. 1,024 images of 28 by 28 pixels have to get there: one by one, or all at once?
+# Usually the data are on the host and the model is on the GPU, so the data have to be moved. For example, take 1,024 images of 28 by 28 pixels. You can move them one by one, or all at once.
 
 # %% tags=["predict"]
 q17 = predict("02.q17")
@@ -41,22 +40,20 @@ times = one_by_one / at_once
 q17.reveal(times)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Each copy costs about 15 µs before the first byte is on its way: 5 µs on the host, and 10 µs until the copy begins. An image has 3,136 bytes, which take half a microsecond. So
-# the loop pays 1,024 times for starting.
+# **Why.** Each copy costs about 15 µs before its first byte moves: 5 µs for the launch on the host, and 10 µs until the copy begins. An image has only 3,136 bytes, which take half a microsecond. So the loop spends nearly all of its time on starting 1,024 copies.
 #
-# That is why a data set hands out tensors on the host, and you move whole batches, right where you use them:
+# That is why a data set delivers tensors on the host, and you move whole batches in the loop, right where you use them:
 #
 # ```
 # for x, y in loader:
 #     x, y = x.to(device), y.to(device)
 # ```
 #
-# When the whole data set fits into the GPU's memory, move it once, before the loop.
+# If the whole data set fits into the GPU's memory, you can move it once before the loop instead.
 #
 # ### Copying while the GPU computes
 #
-# A batch is copied while the GPU has nothing to do, and the host waits for it. It need not be so. Memory of the host that may not be moved elsewhere is called **pinned memory**. From there
-# the GPU can fetch by itself: twice as fast, and with `non_blocking=True` the host does not wait.
+# So far, the host waits for every copy, and the GPU has nothing to do while the next batch is copied. It doesn't have to be like that. Host memory that the operating system must not move is called **pinned memory**. The GPU can read pinned memory without the CPU's help. This is twice as fast, and with `non_blocking=True` the host doesn't wait.
 
 # %% tags=["predict"]
 q18 = predict("02.q18")
@@ -96,16 +93,14 @@ with autolab.record_devices() as feeding:
 DeviceExplorer(feeding)
 
 # %% [markdown] tags=["explain"]
-# **Why.** From ordinary memory, `.to()` comes back when the copy is done, and a copy waits for what is in the queue before it. So the host stands still, four times. From pinned memory it
-# only launches: eight times 5 µs. The copies still take their time, in the queue.
+# **Why.** From ordinary memory, `.to()` returns only when the copy is complete, and the copy begins only after everything that is already in the queue. So the host stands still, once for each of the four batches. From pinned memory, the host only launches the copies, which costs it eight times 5 µs. The copies themselves take time as before, but they take it in the GPU's queue.
 #
-# What `non_blocking=True` promises is little: the host may run on. From ordinary memory it changes nothing. In the other direction, `t.to("cpu", non_blocking=True)`, it is dangerous. You get a tensor whose
-# numbers may not have arrived yet. Synchronise before you read it.
+# Note that `non_blocking=True` only promises that the host *may* go on, so from ordinary memory it changes nothing. In the other direction, `t.to("cpu", non_blocking=True)` is dangerous, because you get a tensor whose numbers may not have arrived yet. Therefore synchronise before you read it.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.8: batches that arrive on the device
 #
-# `on_device(loader, device)` is meant to yield every batch of the loader, as a pair on the device, one at a time: the second is not touched before the first was used. Mend it.
+# `on_device(loader, device)` should yield each batch of the loader as a pair of tensors on the device. It should do so one batch at a time, that is, it should not load the second batch before the first has been used. At the moment it does neither correctly. Fix it.
 
 # %% tags=["exercise"]
 def on_device(loader, device):
@@ -117,8 +112,7 @@ check("02.8", on_device)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.6: a stopwatch that waits
 #
-# `time_it(work, clock)` is meant to give the seconds that `work()` takes, until it is computed. Nothing that was in the queue before may
-# count. Mend it.
+# `time_it(work, clock)` should return the seconds from the start of `work()` until all of its results have been computed. Work that was in the queue before should not be counted. At the moment it doesn't wait for the GPU at all. Fix it.
 
 # %% tags=["exercise"]
 def time_it(work, clock):
@@ -129,5 +123,5 @@ def time_it(work, clock):
 check("02.6", time_it)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** move batches, not samples; pin what you move often.
+# **Takeaway:** move whole batches instead of single examples, and pin the memory of data that you move often.
 # PyTorch on [`pin_memory` and `non_blocking`](https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html).

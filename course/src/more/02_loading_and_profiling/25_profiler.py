@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. Who took the time
 #
-# Guessing is over: the **profiler** notes each call, how long the host was busy with it, and what it had the GPU do. One training step of the course's network, with 16 digits:
+# You no longer have to guess where the time goes, because the **profiler** records it. For each call, it notes how long the host was busy and which kernels the call launched on the GPU. Let's profile one training step of the course's network, with 16 digits:
 
 # %% tags=["predict"]
 q19 = predict("02.q19")
@@ -46,24 +46,20 @@ print(f"the host was busy for {host:.0f} µs, the GPU for {gpu:.0f} µs")
 q19.reveal(host, gpu)
 
 # %% [markdown]
-# `print(prof.key_averages().table(sort_by="self_cuda_time_total", row_limit=10))` prints PyTorch's own table, with more columns. The same as a picture: above, the time of each name on the host. Below, every
-# call on a line of time, and at the bottom what the GPU did. Look for gaps there.
+# `print(prof.key_averages().table(sort_by="self_cuda_time_total", row_limit=10))` prints PyTorch's own table, which has more columns. The next picture shows the same numbers. Its upper part shows the host's time for each name. The lower part is a timeline of all calls, with the GPU's work at the bottom, so look there for gaps.
 
 # %% tags=["picture"]
 bars, timeline = autolab.viz.plot_profile(prof, row_limit=8)
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Read such a table in three steps.
+# **Why.** You can read such a table in three steps.
 #
-# 1. *Who is the bottleneck?* The table has rows of two kinds: calls on the host, and kernels on the GPU. A kernel's time is also in the row of the call that launched it, so count it once. Add up the host's own times, without
-#    the waiting: `cudaDeviceSynchronize` is the host standing still. Whoever is busy longer decides. Here it is the host, although the network is on the GPU: it
-#    cannot launch fast enough.
-# 2. *Which name?* "Own" time is without the calls inside it, so the names can be added. On the host's side the convolutions are not at the top. It is the backward pass of batch normalisation: in this kit it
-#    launches many small kernels (in PyTorch it is one). You would not have guessed that.
-# 3. *Few long calls or many short ones?* The number of calls tells. Short ones: larger batches, or fewer operations. Long ones: less work, or a smaller type.
+# 1. *Is the host or the GPU the bottleneck?* The table has two kinds of rows: calls on the host, and kernels on the GPU. The time of a kernel also appears in the row of the call that launched it, so make sure that you count it only once. Add up the host's own times, but leave out `cudaDeviceSynchronize`, because there the host only waits. The one that is busy longer is the bottleneck. Here it is the host, although the network is on the GPU, because the host cannot launch kernels fast enough.
+# 2. *Which name takes the time?* A call's "own" time doesn't include the calls inside it, so you can add up the own times. On the host's side, the convolutions are not at the top of the table. Instead, the backward pass of batch normalisation is, because in this kit it launches many small kernels. (In PyTorch it launches only one.) It would have been hard to guess that.
+# 3. *Are there a few long calls or many short ones?* The column "times" tells you. If the calls are short, use larger batches or fewer operations. If they are long, do less work or use a smaller number type.
 #
-# A tutorial profiles a convolution like this, and sorts by `self_cpu_time_total`:
+# A tutorial profiles a convolution with the following lines, and sorts the table by `self_cpu_time_total`:
 #
 # ```
 # device = torch.device('cuda')
@@ -94,13 +90,12 @@ print("time on the GPU:", on_the_gpu, "µs")
 q20.reveal(on_the_gpu)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `device` is set and never used. Neither `x` nor `conv1d` was moved, and nothing complains, because both are in the same place. Asking the profiler to watch the GPU moves nothing there.
-# And sorting by the host's own time hides what the GPU does even when it works: a launch looks the same for a kernel of 3 µs and one of 3 ms.
+# **Why.** The tutorial sets `device` but never uses it. Neither `x` nor `conv1d` is moved, and there is no error, because both are on the same device, the CPU. If you ask the profiler to watch the GPU, that doesn't move any work there. Even if the work did run on the GPU, sorting by the host's own time would hide it, because a launch takes the host the same time for a kernel of 3 µs and for one of 3 ms.
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 02.10: who holds up whom
+# ### Exercise 02.10: find the bottleneck
 #
-# `bottleneck(rows)` gets `prof.key_averages()`, and is meant to say `"host"` or `"GPU"`: who was busy longer. It trusts a column too many. Mend it.
+# `bottleneck(rows)` receives the rows of `prof.key_averages()`. It should return `"host"` if the host was busy longer, and `"GPU"` otherwise. At the moment it adds up the wrong columns, so some of the time is counted more than once. Fix it.
 
 # %% tags=["exercise"]
 def bottleneck(rows):
@@ -111,7 +106,7 @@ def bottleneck(rows):
 check("02.10", bottleneck)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** measure before you change anything, and look at both columns.
+# **Takeaway:** measure before you change anything, and compare the host's column with the GPU's.
 # PyTorch on [the profiler](https://docs.pytorch.org/tutorials/recipes/recipes/profiler_recipe.html).
 
 # %% tags=["progress"]

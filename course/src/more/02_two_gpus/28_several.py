@@ -1,10 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 1. Two GPUs
 #
-# Two GPUs, one training. The usual way is **data parallel**: each GPU has a copy of the model (a **replica**) and gets half of the batch. Each computes its own gradients. But then the replicas would
-# drift apart. So before the step the gradients are made the same.
+# How do you train one network on two GPUs? The usual way is called **data parallel**. Each GPU has a copy of the model, which is called a **replica**, and it receives half of the batch. Each replica computes its own gradients from its own half. If each replica used only these gradients, the weights would soon differ, so the gradients are made equal before each step.
 #
-# The loss is a mean over the batch, and each half has 32 of 64 images.
+# In the next question, the loss is a mean over the batch, and each half has 32 of the 64 images.
 
 # %% tags=["predict"]
 q24 = predict("02.q24")
@@ -46,10 +45,9 @@ print("mean of both = whole:", torch.allclose((left + right) / 2, whole, atol=1e
 q24.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** The loss of the whole batch is the mean of the two halves' losses: $L = \frac12 (L_1 + L_2)$, so $\bar w = \frac12 (\bar w_1 + \bar w_2)$. Had the loss been a sum, it would be their sum. And
-# with unequal parts each gradient counts as much as it has images.
+# **Why.** The loss of the whole batch is the mean of the losses of its halves: $L = \frac12 (L_1 + L_2)$. Therefore $\bar w = \frac12 (\bar w_1 + \bar w_2)$. If the loss were a sum instead, the two gradients would have to be added. If the parts have different sizes, each gradient has to be weighted by its number of images.
 #
-# As a graph it is one weight, with a copy on the other GPU. Be the engine: who runs, what is sent, what arrives at `w`?
+# As a graph, this is one weight with a copy on the other GPU. Do the engine's work by hand: which node runs next, what does it send, and what arrives at `w`?
 
 # %% tags=["practice"]
 w = torch.tensor(3.0, device=devices[0], requires_grad=True)
@@ -59,9 +57,9 @@ right_loss = (replica * 4).to(devices[0])
 autolab.practice((left_loss + right_loss) / 2)
 
 # %% [markdown] tags=["explain"]
-# Both gradients meet at `w` and are added: that addition, with the half in front of it, is the mean. Training does it for all weights.
+# Both gradients meet at `w` and are added. Together with the factor of one half, this addition is the mean. Data-parallel training does the same for every weight.
 #
-# Now the whole training, by hand. `average` is what libraries call an **all-reduce**: everybody ends up with the mean of all.
+# Now let's write the whole training by hand. Libraries call the step in `average` an **all-reduce**, because afterwards every replica has the mean of all gradients.
 
 # %% tags=["code"]
 def average(replicas):
@@ -96,7 +94,7 @@ same = distance(single, replicas[0]) < 1e-6
 print("after 10 steps, one GPU against two, < 1e-6:", same)
 
 # %% [markdown]
-# It is the same training. Is it faster?
+# So two GPUs compute the same training as one. But are they faster?
 
 # %% tags=["predict"]
 q25 = predict("02.q25")
@@ -126,7 +124,7 @@ times = speedup[64]
 q25.reveal(times)
 
 # %% [markdown]
-# The two queues, side by side:
+# Let's look at the queues of both GPUs, side by side:
 
 # %% tags=["picture"]
 small = [nn.Linear(1024, 10).to(d) for d in devices]
@@ -137,14 +135,14 @@ with autolab.record_devices() as in_parallel:
 DeviceExplorer(in_parallel)
 
 # %% [markdown] tags=["explain"]
-# **Why.** One host launches for both GPUs, one after the other. With a small batch the launching is what takes the time, and now there is twice as much of it, plus the copies for the average. With more GPUs it
-# gets worse. That is why PyTorch's `DistributedDataParallel` runs one process for each GPU, each with a host thread of its own, and averages while the backward pass is still running. With 512 images each launch has more to do, and two GPUs begin to pay. `DataParallel`, which works
-# from one process as here, is the slow way, and PyTorch advises against it.
+# **Why.** One host launches the kernels for both GPUs, one after another. With a small batch, launching takes most of the time. Now there are twice as many launches, and also the copies for the average. With more GPUs it gets even worse. That is why PyTorch's `DistributedDataParallel` runs one process for each GPU, so that each GPU has its own host thread. It also averages gradients while the backward pass is still running.
+#
+# With 512 images, each launch has more to do, so two GPUs begin to be worth it. PyTorch also has `DataParallel`, which works from a single process as we do here. PyTorch advises against it, because it is slow for the same reason.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.12: unequal parts
 #
-# Replicas got parts of different sizes: `sizes[i]` images for `models[i]`, each with a mean loss. Make every gradient that of the mean over all images, on each model's own device. Now it counts each part the same. Mend it.
+# The replicas received parts of different sizes: `models[i]` has computed the mean loss of `sizes[i]` images. Replace every gradient by the gradient of the mean loss over all images, and keep it on the device of its model. At the moment, all parts count equally, although their sizes differ. Fix it.
 
 # %% tags=["exercise"]
 def average_weighted(models, sizes):
@@ -156,7 +154,7 @@ def average_weighted(models, sizes):
 check("02.12", average_weighted)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** same replicas, parts of the batch, the mean of the gradients; it pays when each part is large.
+# **Takeaway:** each replica computes gradients for its part of the batch, and all replicas use their mean, which pays off if each part is large.
 # PyTorch on [distributed data parallel](https://docs.pytorch.org/docs/stable/notes/ddp.html).
 
 # %% tags=["progress"]
