@@ -40,7 +40,7 @@ def microseconds(answer, *args):
 
 predicted = Exercise(
     id="02.1",
-    title="How long will a kernel take",
+    title="How long a kernel takes",
     observe=microseconds,
     reference=kernel_time,
     cases=(
@@ -301,7 +301,7 @@ def _switched_off(t):
 
 own_array = Exercise(
     id="02.4",
-    title="An array of one's own",
+    title="An array that shares nothing",
     observe=array_facts,
     given=lambda t: t.numpy(),
     reference=lambda t: t.detach().cpu().numpy().copy(),

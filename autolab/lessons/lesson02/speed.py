@@ -339,7 +339,7 @@ def bottleneck(rows, own=True, waiting=False, kernels=False):
 
 profiled = Exercise(
     id="02.10",
-    title="Who holds up whom",
+    title="Find the bottleneck",
     observe=judged,
     given=lambda rows: bottleneck(rows, own=False, waiting=True),
     reference=bottleneck,
