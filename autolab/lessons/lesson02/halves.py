@@ -1,4 +1,4 @@
-"""The exercise of the extension on mixed precision: a step that divides by the scale, or is skipped."""
+"""Exercise of the notebook on large batches: divide the gradients by the scale, or skip the step."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from ..exercise import Case, Exercise, Mistake
 
 
 def stepped(answer, gradients, scale):
-    """What a step makes of weights of 1 whose scaled gradients are given; momentum tells whether a step was taken at
-    all."""
+    """Return how far a step moves weights of 1 with these scaled gradients; momentum shows whether a step was taken."""
     weights = [torch.nn.Parameter(torch.ones(len(g))) for g in gradients]
     optimizer = torch.optim.SGD([{"params": [w]} for w in weights], lr=0.5, momentum=0.9)
     for w in weights:  # a step before, so that momentum has something to roll on
@@ -105,32 +104,39 @@ scaled = Exercise(
     mistakes=(
         Mistake(
             _always,
-            "The step was taken with gradients that are not finite, and the weights are lost. Look at the gradients first.",
+            "You took the step with gradients that are not finite, so the weights are lost. "
+            "Check the gradients first.",
         ),
         Mistake(
             _stepped_anyway,
-            "The next scale is right, but the step was taken all the same, and the weights are lost. Return before it.",
+            "The next scale is correct, but you took the step anyway, so the weights are lost. "
+            "Return before the step.",
         ),
         Mistake(
             _not_divided,
-            "The gradients are still those of the scaled loss. Divide them by scale before the step.",
+            "These are still the gradients of the scaled loss. Divide them by scale before the "
+            "step.",
         ),
         Mistake(
             _zeroed,
-            "You put zeros in the place of infinities and took the step. The momentum moves the weights then, and the other "
-            "gradients of this step are not to be trusted either: skip the whole step.",
+            "You replaced infinities by zeros and took the step. But then momentum still moves "
+            "the weights, and you can't trust the other gradients of this step either. So skip "
+            "the whole step.",
         ),
         Mistake(
             _not_halved,
-            "No step, that is right. But with the same scale the next one will overflow too: return half of it.",
+            "You took no step, which is correct. But with the same scale the next step will "
+            "overflow too, so return half of it.",
         ),
         Mistake(
-            _only_nan, "You looked for NaN only. What overflows becomes inf: isfinite() knows both."
+            _only_nan,
+            "You only looked for NaN. But a number that overflows becomes inf, so use "
+            "isfinite(), which finds both.",
         ),
     ),
     hints=(
-        "Look at all gradients of all groups before you change anything.",
-        "p.grad.isfinite().all() says whether one of them is fine.",
+        "Check the gradients of all groups before you change anything.",
+        "p.grad.isfinite().all() tells you whether all numbers of one gradient are finite.",
         "if not all(p.grad.isfinite().all() for g in optimizer.param_groups for p in g['params']): return scale / 2",
     ),
     leaves_out="scales that grow again after many good steps",

@@ -1,4 +1,4 @@
-"""Exercises of section 11: how large a batch can be, and an evaluation that holds one batch at a time."""
+"""Exercises on memory: how large a batch can be, and an evaluation that holds one batch at a time."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ fits = Exercise(
             "1 row: 5,000, 2 rows: 6,000, total 3,000",
             lambda: (1, 5000, 2, 6000, 3000),
             public=False,
-            why="Not even one row fits, because what is always there is larger than the GPU. The result is 0 then.",
+            why="Not even one row fits here, because the part that is always there is larger "
+            "than the memory. So the result is 0.",
         ),
         Case(
             "10 rows: 700, 30 rows: 1,500, total 1,500",
@@ -74,31 +75,34 @@ fits = Exercise(
         *(
             Mistake(
                 one,
-                "You took the peak as proportional to the batch. A part of it is always there, such as "
-                "the weights: it is a straight line, but not through zero.",
+                "You treated the peak as proportional to the batch. But one part of it is always "
+                "there, for example the weights, so it is a straight line that does not pass "
+                "through zero.",
             )
             for one in (_proportional, _proportional_to_the_first)
         ),
         Mistake(
             _no_fixed_part,
-            "The bytes of one row are right. But the part that is always there has to fit too: "
-            "subtract it first.",
+            "The bytes of one row are correct. But the part that is always there has to fit too, "
+            "so subtract it first.",
         ),
         Mistake(
             _may_be_negative,
-            "Right, as long as at least one row fits. A batch cannot be negative: then it is 0.",
+            "This is correct if at least one row fits. But a batch cannot be negative, so return "
+            "0 if not even one row fits.",
         ),
         Mistake(
-            _rounded_up, "You rounded up: with one row more it does not fit any more. Round down."
+            _rounded_up, "You rounded up, but the last row no longer fits. Round down instead."
         ),
-        Mistake(_not_rounded, "A batch is a whole number of rows. Round down."),
+        Mistake(_not_rounded, "A batch is a whole number of rows, so round down."),
     ),
     hints=(
-        "The peak is a straight line: what is always there, and something for each row.",
-        "Each row costs (peak_b - peak_a) / (b - a). What is always there is peak_a minus a times that.",
+        "The peak is a straight line: one part is always there, and each row adds the same amount.",
+        "Each row costs (peak_b - peak_a) / (b - a). If you subtract a times this from peak_a, "
+        "you get the part that is always there.",
         "max(0, int((total - always) // each))",
     ),
-    leaves_out="memory that is free but in pieces",
+    leaves_out="free memory that is in small pieces",
 )
 
 
@@ -130,7 +134,7 @@ def evaluated(answer, count, rows):
         "one batch at a time": peak < (LAYERS + 6) * block,
         "left behind (bytes)": left,
         "weights have gradients": any(p.grad is not None for p in model.parameters()),
-        "weights still want gradients": all(p.requires_grad for p in model.parameters()),
+        "weights still require gradients": all(p.requires_grad for p in model.parameters()),
     }
 
 
@@ -185,34 +189,34 @@ frugal = Exercise(
     mistakes=(
         Mistake(
             _tensors,
-            "total is a tensor with a graph, and the graphs of all batches hang on it. Nobody wants "
-            "gradients here: put the loop under no_grad(), and add loss.item().",
+            "total is a tensor with a graph, so it keeps the graphs of all batches in memory. "
+            "You don't need gradients here, so put the loop under no_grad() and add loss.item().",
         ),
         Mistake(
             _item_at_the_end,
             "The result is a number, but until the end total holds the graphs of all batches. "
-            "Take the number of each batch.",
+            "Call item() for each batch instead.",
         ),
         Mistake(
             _items,
-            "One graph at a time, that is much better. But evaluation needs no graph at all: "
-            "with torch.no_grad().",
+            "There is only one graph at a time, which is much better. But an evaluation needs no "
+            "graph at all, so use torch.no_grad().",
         ),
         Mistake(
             _tensor_under_no_grad,
-            "No graph is recorded, that is right. The result is still a tensor on the GPU; "
-            "wanted is a plain number: item().",
+            "No graph is recorded, which is correct. But the result is still a tensor on the "
+            "GPU. Use item(), so that you get a plain number.",
         ),
-        Mistake(_not_divided, "This is the sum. Wanted is the mean over the batches."),
+        Mistake(_not_divided, "This is the sum over the batches. Return the mean instead."),
         Mistake(
             _frozen,
-            "The memory is right, but you switched off requires_grad for good: the model cannot be trained "
-            "any more. no_grad() only covers a block.",
+            "The memory is fine, but you switched off requires_grad for good, so the model can "
+            "no longer be trained. Use no_grad() instead, because it only affects its block.",
         ),
     ),
     hints=(
-        "Who holds the end of each batch's graph?",
-        "with torch.no_grad(): around the loop, so that nothing is recorded.",
+        "Which variable keeps the end of each batch's graph?",
+        "Put with torch.no_grad(): around the loop, so that nothing is recorded.",
         "total += F.mse_loss(model(x), y).item()",
     ),
     leaves_out="batches of different sizes, whose mean would have to be weighted",

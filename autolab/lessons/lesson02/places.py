@@ -1,4 +1,4 @@
-"""Exercises of sections 1 to 5: the model of a kernel's time, and where tensors are."""
+"""Exercises on the model of a kernel's time, and on where tensors are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..exercise import Case, Exercise, Mistake
 
 
 def on_simulated(observe, **about):
-    """`observe` with two fresh simulated GPUs as 'cuda', whatever the notebook runs on."""
+    """Return `observe` run with two new simulated GPUs as 'cuda', whatever the notebook runs on."""
 
     @functools.wraps(observe)
     def run(answer, *args):
@@ -30,7 +30,7 @@ BANDWIDTH, SPEED, PART, SHORTEST = 320e9, 8.1e12, 0.7, 2.5e-6
 
 
 def kernel_time(nbytes, operations, join=max, part=PART, shortest=SHORTEST):
-    """The right one; the switches make the usual wrong ones."""
+    """Solve the exercise; the switches make the usual wrong answers."""
     return max(join(nbytes / BANDWIDTH, operations / SPEED) / part, shortest)
 
 
@@ -63,43 +63,52 @@ predicted = Exercise(
     mistakes=(
         Mistake(
             lambda b, n: kernel_time(b, n, join=lambda x, y: x + y),
-            "You added both times. Bytes are moved while operations are done, so the longer of the two decides.",
+            "You added both times. But the bytes are moved while the operations are done, so "
+            "only the longer of the two times counts.",
         ),
         Mistake(
             lambda b, n: kernel_time(b, n, join=min),
-            "The shorter time is not enough: the kernel is done when both are.",
+            "You took the shorter time. But the kernel is only done when both are done, so the "
+            "longer time counts.",
         ),
         Mistake(
             lambda b, n: kernel_time(b, n, part=1),
-            "This is at the full speed of the data sheet. A kernel reaches 70 % of it, so it takes longer.",
+            "You used the full speed of the data sheet. A kernel reaches only 70 % of it, so it "
+            "takes longer.",
         ),
         Mistake(
             lambda b, n: kernel_time(b, n, part=1 / PART),
-            "You multiplied the time by 0.7. A lower speed makes it longer: divide.",
+            "You multiplied the time by 0.7. But at a lower speed the kernel takes longer, so "
+            "divide by 0.7 instead.",
         ),
         Mistake(
             lambda b, n: kernel_time(b, n, shortest=0),
-            "Right for much work. But no kernel takes less than 2.5 µs, however little there is to do.",
+            "This is correct if there is a lot of work. But no kernel takes less than 2.5 µs, "
+            "however little there is to do.",
         ),
         Mistake(
             lambda b, n: kernel_time(b, n, join=lambda x, y: x),
-            "Only the bytes are counted. For a product of matrices the operations decide.",
+            "Only the bytes are counted. But for a product of matrices, for example, the "
+            "operations take longer.",
         ),
         Mistake(
             lambda b, n: kernel_time(b, n, join=lambda x, y: y),
-            "Only the operations are counted. For a sum of matrices the bytes decide.",
+            "Only the operations are counted. But for a sum of matrices, for example, the bytes "
+            "take longer.",
         ),
         Mistake(
             lambda b, n: 1e6 * kernel_time(b, n),
-            "These are microseconds. Wanted are seconds: 2.5 µs is 2.5e-6.",
+            "These are microseconds. Return seconds instead, so that 2.5 µs is 2.5e-6.",
         ),
     ),
     hints=(
-        "Two times: what the bytes take, and what the operations take. Both go on at once.",
-        "The rates are 0.7 * 320e9 bytes and 0.7 * 8.1e12 operations a second. Take the larger time.",
+        "Compute two times, one for the bytes and one for the operations. Remember that both "
+        "happen at the same time.",
+        "The rates are 0.7 * 320e9 bytes and 0.7 * 8.1e12 operations per second. Take the longer "
+        "of the two times.",
         "max(nbytes / (0.7 * 320e9), operations / (0.7 * 8.1e12), 2.5e-6)",
     ),
-    leaves_out="what a real GPU would take",
+    leaves_out="the time of a real GPU",
 )
 
 
@@ -150,29 +159,33 @@ together = Exercise(
     mistakes=(
         Mistake(
             lambda model, x, device: (model.to(device), x.to(device), model(x))[-1],
-            "x.to(device) makes a copy on the device, and nobody keeps it: x itself is still where it was. "
-            "Keep the copy: x = x.to(device).",
+            "x.to(device) makes a copy on the device, but nobody keeps it, so x itself is still "
+            "where it was. Keep the copy: x = x.to(device).",
         ),
         Mistake(
             lambda model, x, device: model(x.to(device)),
-            "x is moved and kept. Now the model has to go there as well.",
+            "You moved x and kept the copy. Now the model has to go there as well.",
         ),
         Mistake(
             lambda model, x, device: _answer(model, x, device, back="cpu"),
-            "The numbers are right, but the result is on the CPU. It is meant to stay on the device.",
+            "The numbers are correct, but you moved the result to the CPU. It should stay on the "
+            "device.",
         ),
         Mistake(
             lambda model, x, device: _answer(model, x, device, move_model=False).to(device),
-            "The result ends on the device, but it was computed elsewhere: the model did not move.",
+            "The result ends up on the device, but it was computed elsewhere, because the model "
+            "did not move.",
         ),
         Mistake(
             lambda model, x, device: _answer(model, x, "cuda"),
-            "This goes to the GPU always. The device is an argument: it may be cuda:1, or the CPU.",
+            "This always uses the first GPU. The device is an argument, so it can also be cuda:1 "
+            "or the CPU.",
         ),
     ),
     hints=(
-        "Which of the two lines with .to() changes something, and which one only gives something back?",
-        "A module changes itself. A tensor does not: keep what .to() gives you.",
+        "Two lines call .to(). Which of them changes something, and which one only returns "
+        "something?",
+        "A module changes itself, but a tensor doesn't, so you have to keep what .to() returns.",
         "x = x.to(device)",
     ),
     leaves_out="modules that hold plain tensors",
@@ -235,17 +248,18 @@ device_weight = Exercise(
     mistakes=(
         Mistake(
             lambda start, device: (2 * start).requires_grad_().to(device),
-            "w is the result of the move, so it is not a leaf. The leaf that gets the gradient is the tensor before "
-            "the move, and it has no name any more.",
+            "w is the result of the copy to the device, so it is not a leaf. The leaf that gets "
+            "the gradient is the tensor before the copy, and it no longer has a name.",
         ),
         Mistake(
             lambda start, device: (2 * start).to(device),
-            "The values are right and in the right place, but nothing asks for gradients: requires_grad is False.",
+            "The values are correct and on the correct device, but w doesn't get a gradient, "
+            "because requires_grad is False.",
         ),
         Mistake(
             _retained,
-            "retain_grad() keeps the gradient, but this w is still the result of a move, not a leaf: an optimizer "
-            "would refuse it.",
+            "retain_grad() keeps the gradient, but this w is still the result of a copy and not "
+            "a leaf. An optimizer would raise an error for it.",
         ),
         Mistake(
             lambda start, device: (2 * start).requires_grad_(),
@@ -253,24 +267,26 @@ device_weight = Exercise(
         ),
         Mistake(
             lambda start, device: start.to(device, copy=True).requires_grad_(),
-            "A leaf in the right place, but the factor 2 got lost.",
+            "This is a leaf on the correct device, but the factor 2 got lost.",
         ),
         Mistake(
             lambda start, device: 2 * start.to(device, copy=True).requires_grad_(),
-            "The move comes first, that is right. But now the product is recorded: w is its result and not a leaf. "
-            "Ask for the gradient last.",
+            "You moved the tensor first, which is correct. But now the product is recorded, so w "
+            "is its result and not a leaf. Set requires_grad last.",
         ),
         Mistake(
             _in_place,
-            "w is right, but you changed the caller's tensor: start holds other numbers now.",
+            "w is correct, but you changed the caller's tensor, because start contains other "
+            "numbers now.",
         ),
     ),
     hints=(
-        "What is done after requires_grad_() is recorded. Which line here should not be?",
-        "First compute, then move, then mark.",
+        "Everything that you compute after requires_grad_() is recorded. Which line here should "
+        "not be recorded?",
+        "First compute, then move to the device, and call requires_grad_() last.",
         "return (2 * start).to(device).requires_grad_()",
     ),
-    leaves_out="other types than float32",
+    leaves_out="types other than float32",
 )
 
 
@@ -310,8 +326,8 @@ own_array = Exercise(
         Case(
             "[1., 2.] on the CPU",
             lambda: ([1.0, 2.0], "cpu", False),
-            why="For a tensor on the CPU, cpu() and numpy() copy nothing: a change of the array changed the tensor. "
-            "Make a copy.",
+            why="For a tensor on the CPU, cpu() and numpy() don't copy anything, so a change of "
+            "the array also changed the tensor. Make a copy.",
         ),
         Case("[[3.]] on the GPU, requires_grad=True", lambda: ([[3.0]], "cuda", True)),
         Case(
@@ -323,34 +339,39 @@ own_array = Exercise(
     mistakes=(
         Mistake(
             lambda t: t.numpy(),
-            "NumPy reads the host's memory only, and it knows no gradients. t.cpu() brings a "
-            "copy to the host, t.detach() leaves the graph.",
+            "NumPy can only read the host's memory, and it doesn't know about gradients. t.cpu() "
+            "makes a copy on the host, and t.detach() gives you the tensor without its graph.",
         ),
         Mistake(
             lambda t: t.detach().numpy(),
-            "detach() leaves the graph, but the numbers are still on the GPU. "
-            "t.cpu() brings them to the host.",
+            "detach() gives you the tensor without its graph, but the numbers are still on the "
+            "GPU. t.cpu() copies them to the host.",
         ),
         Mistake(
             lambda t: t.cpu().numpy(),
-            "That is enough on the GPU. A tensor that requires a gradient needs detach() "
-            "as well, and one on the CPU shares its memory with the array.",
+            "This is enough for some tensors on the GPU. But a tensor that requires a gradient "
+            "needs detach() as well, and a tensor on the CPU shares its memory with the array.",
         ),
         Mistake(
             lambda t: t.detach().cpu().numpy(),
-            "Right in three cases out of four. For a tensor on the CPU neither detach(), cpu() nor numpy() copies: "
-            "a change of the array changed the tensor. Add .copy() at the end, or .clone().",
+            "This is correct on the GPU. But for a tensor on the CPU, neither detach(), cpu() "
+            "nor numpy() copies, so a change of the array also changed the tensor. Add .copy() "
+            "at the end.",
         ),
-        Mistake(lambda t: t.detach().cpu().tolist(), "This is a list. Wanted is a NumPy array."),
+        Mistake(
+            lambda t: t.detach().cpu().tolist(), "This is a list. Return a NumPy array instead."
+        ),
         Mistake(
             _switched_off,
-            "The array is right, but you switched off the caller's requires_grad for good. "
-            "detach() leaves the tensor alone.",
+            "The array is correct, but you also switched off requires_grad of the caller's "
+            "tensor. Use detach() instead, because it doesn't change the tensor.",
         ),
     ),
     hints=(
-        "Three things may be in the way: the graph, the GPU, and shared memory. One call for each.",
-        "detach() leaves the graph, cpu() brings it to the host. Which of these copies when the tensor is on the CPU?",
+        "There are three obstacles: the graph, the GPU and the shared memory. You need one call "
+        "for each of them.",
+        "detach() gives you the tensor without its graph, and cpu() brings it to the host. Does "
+        "either of them make a copy if the tensor is on the CPU?",
         "return t.detach().cpu().numpy().copy()",
     ),
     leaves_out="sparse tensors, and types that NumPy does not have",
@@ -431,29 +452,30 @@ whole_module = Exercise(
     mistakes=(
         Mistake(
             noisy(_buffer, _host),
-            "scale moves now. The constant that forward makes is still on the CPU: make it "
-            "where x is, with device=x.device.",
+            "scale moves now. The constant that forward makes is still on the CPU, so create it "
+            "on the device of x, with device=x.device.",
         ),
         Mistake(
             noisy(_plain, _like),
-            "scale is a plain attribute, so the module does not know it and leaves it behind: "
-            'register_buffer("scale", scale). And what forward makes has to be made where '
-            "x is, with device=x.device.",
+            "scale is a plain attribute, so the module doesn't know it and leaves it behind. Use "
+            'register_buffer("scale", scale) instead. The constant in forward also has to be on '
+            "the device of x, so create it with device=x.device.",
         ),
         Mistake(
             noisy(_parameter, _like),
-            "It moves, because a parameter moves. But a parameter is trained, and scale "
-            "is not to be: use a buffer.",
+            "scale moves, because it is a parameter now. But a parameter is trained, and scale "
+            "should not be trained, so use a buffer instead.",
         ),
         Mistake(
             noisy(_fixed, _like),
-            "scale is put on the GPU for good. The module has to follow .to(), to whichever "
-            "device it is called with, and back.",
+            "scale is always on the GPU now. But the module has to follow every call of .to(), "
+            "whichever device it names, and also back to the CPU.",
         ),
     ),
     hints=(
-        "There are two tensors in two wrong places: one of the module, and one that forward makes.",
-        'self.register_buffer("scale", scale) makes the module know it, and move it.',
+        "Two tensors can be on the wrong device: one belongs to the module, and forward creates "
+        "the other.",
+        'self.register_buffer("scale", scale) registers the tensor, so that the module moves it.',
         "In forward: torch.full((x.shape[-1],), 0.5, device=x.device).",
     ),
     leaves_out="saving and loading",

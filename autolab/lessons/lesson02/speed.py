@@ -1,4 +1,4 @@
-"""Exercises of sections 6 to 8 and 10: clocks, launches, copies, the profiler."""
+"""Exercises on time: clocks, launches, copies, the profiler."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def measured(answer, size, products, queued):
 
 
 def time_it(work, clock, before=True, after=True, times=1):
-    """The right one; the switches make the usual wrong ones."""
+    """Solve the exercise; the switches make the usual wrong answers."""
     if before:
         torch.cuda.synchronize()
     start = clock()
@@ -52,8 +52,8 @@ def _started_too_early(work, clock):
 
 
 ONLY_LAUNCHES = (
-    "This is the time of the launches, 5 µs each. Synchronise after work(), and read the clock after that, "
-    "not before."
+    "This is the time of the launches, 5 µs each. Synchronise after work(), and read the clock "
+    "after that, not before."
 )
 
 stopwatch = Exercise(
@@ -76,22 +76,24 @@ stopwatch = Exercise(
         Mistake(lambda work, clock: time_it(work, clock, after=False), ONLY_LAUNCHES),
         Mistake(
             lambda work, clock: time_it(work, clock, before=False),
-            "You wait at the end. But what was in the queue before counts too: synchronise before you start the "
-            "clock as well.",
+            "You wait at the end, which is correct. But what was in the queue before counts too, "
+            "so synchronise before you start the clock as well.",
         ),
         Mistake(
             _started_too_early,
-            "You synchronise twice, but the clock runs already while you wait for the older work. "
-            "Start it after the first wait.",
+            "You synchronise twice, but the clock already runs while you wait for the older "
+            "work. Start it after the first wait instead.",
         ),
         Mistake(
             lambda work, clock: time_it(work, clock, times=2),
-            "The time is right, but work() ran twice. It may be a training step, which is not to be repeated.",
+            "The time is correct, but work() ran twice. It could be a training step, for "
+            "example, which must not be repeated.",
         ),
     ),
     hints=(
-        "Where does the host run on, although the GPU is not done?",
-        "Two waits are needed: one before the first look at the clock, one before the second.",
+        "Where does the host go on although the GPU isn't done yet?",
+        "You need to wait twice: once before you read the clock for the first time, and once "
+        "before the second time.",
         "torch.cuda.synchronize(); start = clock(); work(); torch.cuda.synchronize(); return clock() - start",
     ),
     leaves_out="work on several GPUs, or in other streams",
@@ -102,7 +104,7 @@ stopwatch = Exercise(
 
 
 class Launches(Observer):
-    """Counts the kernels that are launched on any device, and the copies between devices."""
+    """Count the kernels that are launched on any device, and the copies between devices."""
 
     def __init__(self):
         self.kernels = self.copies = 0
@@ -172,36 +174,43 @@ few_launches = Exercise(
     mistakes=(
         Mistake(
             centre_in_a_loop,
-            "The numbers are right, but there are still several launches for each row.",
+            "The numbers are correct, but there are still several launches for each row.",
         ),
         Mistake(
             lambda x: x - x.mean(),
-            "That is the mean of all numbers. Each row has its own: mean(dim=1).",
+            "You subtracted the mean of all numbers. But each row has its own mean, so use "
+            "mean(dim=1).",
         ),
         Mistake(
             lambda x: x - x.mean(dim=0),
-            "That is the mean of each column. dim names the dimension that is averaged "
-            "away; for the rows' means that is dim=1.",
+            "You subtracted the mean of each column. dim names the dimension that disappears, so "
+            "the means of the rows need dim=1.",
         ),
         Mistake(
             lambda x: x - x.mean(dim=1),
-            "x.mean(dim=1) has the shape (rows,), and broadcasting lays it along the "
-            "columns. keepdim=True keeps it a column.",
+            "x.mean(dim=1) has the shape (rows,), so broadcasting treats it as a row. With "
+            "keepdim=True it remains a column instead.",
         ),
         Mistake(
             _on_the_host,
-            "Few launches, but the data went to the CPU and back, and each copy costs more than the "
-            "launches.",
+            "There are few launches now, but the data went to the CPU and back, and each copy "
+            "costs more than the launches.",
         ),
         Mistake(
             _in_place,
-            "Right, and few launches. But x itself was changed: the caller still needs it.",
+            "The numbers are correct, and there are few launches. But you changed x itself, "
+            "although the caller still needs it.",
         ),
-        Mistake(lambda x: x.mean(dim=1, keepdim=True) - x, "The sign is wrong: x minus the mean."),
+        Mistake(
+            lambda x: x.mean(dim=1, keepdim=True) - x,
+            "The sign is wrong, because you subtracted x from the mean. Subtract the mean from x "
+            "instead.",
+        ),
     ),
     hints=(
-        "x.mean(dim=1) computes the means of all rows in one go.",
-        "Its shape is (rows,). With keepdim=True it is (rows, 1), and then it is broadcast along each row.",
+        "x.mean(dim=1) computes the means of all rows with one call.",
+        "Its shape is (rows,). With keepdim=True the shape is (rows, 1) instead, so it is "
+        "broadcast along each row.",
         "return x - x.mean(dim=1, keepdim=True)",
     ),
     leaves_out="tensors with other numbers of dimensions",
@@ -266,8 +275,8 @@ def _first_only(loader, device):
 
 
 NOT_ONE_AT_A_TIME = (
-    "Everything arrives, but all batches are moved before the first one is used: they are in the GPU's "
-    "memory together. Use yield in the loop."
+    "Everything arrives, but all batches are moved before the first one is used, so they are in "
+    "the GPU's memory together. Use yield in the loop."
 )
 
 moving = Exercise(
@@ -285,29 +294,39 @@ moving = Exercise(
     mistakes=(
         Mistake(
             lambda loader, device: [(x.to(device), y) for x, y in loader],
-            "The labels y stay behind on the CPU, and all batches are moved before the first one is used.",
+            "There are two mistakes. The labels y stay behind on the CPU, and all batches are "
+            "moved before the first one is used.",
         ),
-        Mistake(_only_x, "One at a time, that is right. But the labels y stay behind on the CPU."),
+        Mistake(
+            _only_x,
+            "You move one batch at a time, which is correct. But the labels y stay behind on the "
+            "CPU.",
+        ),
         Mistake(
             lambda loader, device: [(x.to(device), y.to(device)) for x, y in loader],
             NOT_ONE_AT_A_TIME,
         ),
-        Mistake(_not_kept, "x.to(device) makes a copy, and nobody keeps it."),
+        Mistake(
+            _not_kept,
+            "x.to(device) makes a copy, but nobody keeps it. Yield the copies instead of x and y.",
+        ),
         Mistake(
             _first_only,
-            "return ends the loop at the first batch. yield hands out a batch and goes on.",
+            "return ends the loop at the first batch. Use yield instead, because it delivers a "
+            "batch and then goes on.",
         ),
     ),
     hints=(
-        "Two things are missing: one half of each pair, and the moving at the right time.",
-        "A function with yield in it hands out one value at a time: for x, y in loader: yield …",
+        "Two things are wrong: one half of each pair isn't moved, and each batch is moved too "
+        "early.",
+        "A function with yield in it delivers one value at a time: for x, y in loader: yield …",
         "yield x.to(device), y.to(device)",
     ),
-    leaves_out="batches that are no pairs",
+    leaves_out="batches that are not pairs",
 )
 
 
-# 02.10 who holds up whom ----------------------------------------------------------------------------------------------
+# 02.10 find the bottleneck
 
 
 @on_simulated
@@ -325,7 +344,7 @@ def judged(answer, size, products, wait):
 
 
 def bottleneck(rows, own=True, waiting=False, kernels=False):
-    """The right one; the switches make the usual wrong ones."""
+    """Solve the exercise; the switches make the usual wrong answers."""
     rows = [row for row in rows if waiting or "Synchronize" not in row.key]
     host = sum(row.self_cpu_time_total if own else row.cpu_time_total for row in rows)
     once = own and not kernels
@@ -348,51 +367,56 @@ profiled = Exercise(
         Case(
             "10 products of 230 rows, then waiting",
             lambda: (230, 10, True),
-            why="10 launches cost the host 50 µs, 10 kernels the GPU 43 µs. A kernel is in the table three times: in its "
-            "own row, as the own time of mm, and in the total of matmul around it. Count it once.",
+            why="10 launches cost the host 50 µs, and 10 kernels cost the GPU 43 µs. But each "
+            "kernel is in the table three times: in its own row, as the own time of mm, and "
+            "in the total time of the matmul around it. Count it once.",
         ),
         Case(
             "3 products of 500 rows, then waiting",
             lambda: (500, 3, True),
-            why="The host launched for 15 µs here; the rest of its time it stood still. Waiting is no work.",
+            why="The host was busy with launches for only 15 µs here, and then it waited. "
+            "Waiting is not work.",
         ),
         Case(
             "50 products of 16 rows, no waiting",
             lambda: (16, 50, False),
-            why="50 launches cost the host 250 µs, 50 short kernels the GPU 125 µs.",
+            why="50 launches cost the host 250 µs, but 50 short kernels cost the GPU only 125 µs.",
         ),
         Case(
             "20 products of 8 rows, then waiting",
             lambda: (8, 20, True),
             public=False,
-            why="20 launches cost the host 100 µs, 20 short kernels the GPU 50 µs.",
+            why="20 launches cost the host 100 µs, but 20 short kernels cost the GPU only 50 µs.",
         ),
         Case(
             "4 products of 270 rows, no waiting",
             lambda: (270, 4, False),
             public=False,
-            why="4 launches cost the host 20 µs, 4 kernels the GPU 28 µs. The total time of matmul contains that of mm: "
-            "only own times may be added.",
+            why="4 launches cost the host 20 µs, and 4 kernels cost the GPU 28 µs. The total "
+            "time of matmul includes the time of mm, so only own times may be added.",
         ),
         Case("1 product of 900 rows, then waiting", lambda: (900, 1, True), public=False),
     ),
     mistakes=(
         Mistake(
             lambda rows: bottleneck(rows, waiting=True),
-            "Own times can be added, that is right. But the host's include cudaDeviceSynchronize, and that is "
-            "standing still: leave those rows out.",
+            "You added own times, which is correct. But the host's own times include "
+            "cudaDeviceSynchronize, and that is standing still. Leave those rows out.",
         ),
         Mistake(
             lambda rows: bottleneck(rows, kernels=True),
-            "Own times, without the waiting: that is right for the host. But each kernel is in the table twice, in "
-            "its own row and as the own time of the call that launched it. Take only one kind of rows: "
-            "row.device_type tells them apart.",
+            "For the host, you added own times and left out the waiting, which is correct. But "
+            "each kernel is in the table twice: in its own row, and as the own time of the call "
+            "that launched it. Use only one kind of rows for the GPU; row.device_type tells you "
+            "the kind.",
         ),
     ),
     hints=(
-        "Total times contain the calls inside. Which columns may be added up?",
-        'self_cpu_time_total may be added. One row is no work at all: the waiting, with "Synchronize" in row.key.',
-        "For the GPU add self_device_time_total of the kernels' rows only: row.device_type is DeviceType.CUDA.",
+        "The total time of a call includes the calls inside it. So which columns may be added up?",
+        "self_cpu_time_total may be added up. However, one row is not work, because the host "
+        'only waits there: it has "Synchronize" in row.key.',
+        "For the GPU, add self_device_time_total only in the rows of kernels, that is, where "
+        "row.device_type is DeviceType.CUDA.",
     ),
     leaves_out="profiles of several GPUs",
 )

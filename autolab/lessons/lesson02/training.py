@@ -1,4 +1,4 @@
-"""Exercises of sections 9 and 12: a loop that runs anywhere, and gradients of several replicas."""
+"""Exercises on training: a loop that runs anywhere, and gradients of several replicas."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def train_epoch(
     number=lambda loss: loss.item(),
     mean=lambda losses: sum(losses) / len(losses),
 ):
-    """The right one; the switches make the usual wrong ones."""
+    """Solve the exercise; the switches make the usual wrong answers."""
     if move:
         model.to(device)
     losses = []
@@ -90,41 +90,45 @@ anywhere = Exercise(
         Mistake(
             _as_in_courses,
             "The batch stays on the CPU while the model is on the device. Move x and y, and keep "
-            "what .to() gives you.",
+            "what .to() returns.",
         ),
         Mistake(
             lambda m, b, o, d: train_epoch(m, b, o, d, y_to=False),
-            "x is moved. The loss needs the labels y in the same place.",
+            "You moved x. The loss needs the labels y on the same device, so move them too.",
         ),
         Mistake(
             lambda m, b, o, d: train_epoch(m, b, o, d, number=lambda loss: loss.detach().numpy()),
-            "The batch is moved, and now the last line fails: NumPy cannot read the GPU. A single number is "
-            "loss.item().",
+            "You moved the batch, but now the last line of the loop fails, because NumPy cannot "
+            "read the GPU. Use loss.item() for a single number.",
         ),
         Mistake(
             lambda m, b, o, d: train_epoch(m, b, o, d, number=lambda loss: loss),
-            "The number is right, but it is a tensor, and each loss in the list keeps its graph alive. Use "
-            "loss.item().",
+            "The number is correct, but it is a tensor, and each loss in the list keeps its "
+            "graph alive. Use loss.item() instead.",
         ),
         Mistake(
             lambda m, b, o, d: train_epoch(m, b, o, d, number=lambda loss: loss.detach()),
-            "The number is right, but it is a tensor on the device. Wanted is a plain number: loss.item().",
+            "The number is correct, but it is a tensor on the device. Use loss.item() instead, "
+            "so that you get a plain number.",
         ),
         Mistake(
             lambda m, b, o, d: train_epoch(m, b, o, d, clear=False),
-            "Nobody clears the gradients: they add up from batch to batch.",
+            "Nobody clears the gradients, so they add up from batch to batch. Call "
+            "optimizer.zero_grad() before the backward pass.",
         ),
         Mistake(
             lambda m, b, o, d: train_epoch(m, b, o, d, mean=sum),
-            "This is the sum of the losses. Wanted is their mean.",
+            "This is the sum of the losses. Return their mean instead.",
         ),
         Mistake(
-            _on_the_cpu, "It runs, but on the CPU. It is meant to run on the device it is given."
+            _on_the_cpu,
+            "It runs, but on the CPU. It should run on the device that it receives as an argument.",
         ),
     ),
     hints=(
-        "Two lines know nothing of devices: the one that uses the batch, and the one that keeps the loss.",
-        "x, y = x.to(device), y.to(device) is the first thing in the loop.",
+        "Two lines don't work on a GPU: the line that should move the batch, and the line that "
+        "stores the loss.",
+        "x, y = x.to(device), y.to(device) should be the first line in the loop.",
         "batch_loss.append(loss.item())",
     ),
     leaves_out="other optimizers",
@@ -152,7 +156,9 @@ def averaged(answer, sizes, places):
     grads = [model.weight.grad for model in models]
     return {
         "gradients of weight": [None if g is None else g.cpu().tolist() for g in grads],
-        "of bias": [None if m.bias.grad is None else m.bias.grad.cpu().tolist() for m in models],
+        "gradients of bias": [
+            None if m.bias.grad is None else m.bias.grad.cpu().tolist() for m in models
+        ],
         "they are on": [None if g is None else str(g.device) for g in grads],
         "weights unchanged": all(m.weight.tolist() == [[1.0, -1.0]] for m in models),
     }
@@ -161,7 +167,7 @@ def averaged(answer, sizes, places):
 def average_weighted(
     models, sizes, weight=lambda size, sizes: size / sum(sizes), give=lambda models: models
 ):
-    """The right one; the switches make the usual wrong ones."""
+    """Solve the exercise; the switches make the usual wrong answers."""
     for same in zip(*(model.parameters() for model in models)):
         mean = sum(weight(n, sizes) * p.grad.to("cpu") for n, p in zip(sizes, same))
         for p in give(same):
@@ -201,33 +207,38 @@ unequal = Exercise(
     mistakes=(
         Mistake(
             average_plain,
-            "Each part counts the same. But a part with three times the images has to count three times as much: "
-            "its mean stands for more of them.",
+            "Each part counts the same. But a part with three times as many images has to count "
+            "three times as much, because its mean represents more images.",
         ),
         Mistake(
             lambda m, s: average_weighted(m, s, lambda size, sizes: size),
-            "Each gradient is multiplied by its number of images. Divide by all of them: weights that add up to 1.",
+            "You multiplied each gradient by its number of images. Divide by all of them, that "
+            "is, by sum(sizes), so that the weights add up to 1.",
         ),
         Mistake(
             lambda m, s: average_weighted(m, s, lambda size, sizes: size / len(sizes)),
-            "You divide by the number of parts. The weights are size / sum(sizes), and add up to 1.",
+            "You divided by the number of parts. Divide by the number of all images instead: the "
+            "weights are size / sum(sizes), and they add up to 1.",
         ),
         Mistake(
             lambda m, s: average_weighted(m, s, lambda size, sizes: 1 / size),
-            "You divide by the sizes. The gradients are means already; a large part has to count more, not less.",
+            "You divided by the sizes. But the gradients are means already, so a large part has "
+            "to count more, not less.",
         ),
         Mistake(
             lambda m, s: average_weighted(m, s, give=lambda same: same[:1]),
-            "Only the first replica gets the mean. The others would go their own way at the next step.",
+            "Only the first replica gets the mean. The weights of the replicas would differ "
+            "after the next step, so give the mean to all of them.",
         ),
         Mistake(
             _values_instead,
-            "You wrote the mean into the weights. It belongs into p.grad; the step comes later.",
+            "You wrote the mean into the weights. Write it into p.grad instead, because the step "
+            "comes later.",
         ),
     ),
     hints=(
         "The mean over all images is (n1 * mean1 + n2 * mean2) / (n1 + n2).",
-        "Multiply each gradient by sizes[i] / sum(sizes), and add.",
+        "Multiply each gradient by sizes[i] / sum(sizes), and add up the results.",
         'sum(n * p.grad.to("cpu") for n, p in zip(sizes, same)) / sum(sizes)',
     ),
     leaves_out="parts without any image",
