@@ -22,18 +22,18 @@ def printed(words):
     ("words", "cell", "output"),
     [
         ("almost eight times slower with one digit", "def step_time", "one digit: CPU 329 µs, GPU 2527 µs"),
-        ("An epoch takes it 3.6 s digit by digit", "def step_time", "an epoch, digit by digit, on the GPU: 3.6 s"),
+        ("Digit by digit, an epoch takes the GPU 3.6 s", "def step_time", "an epoch, digit by digit, on the GPU: 3.6 s"),
         ("three times faster with a batch of 64", "batch_sizes = [", "batch of 64: CPU  191.3 µs a digit, GPU   53.5 µs a digit"),
         ("Ten of them take 3.5 ms", "for _ in range(10):", "until it is computed: 3.532 ms"),
         ("= 0.05$ ms", "for _ in range(10):", "0.050 ms"),
-        ("a batch of 32 digits another 0.13 MiB", "def in_use", "after forward, recorded:        4.9 MiB more"),
-        ("there the GPU is 38 times faster", "ratios = {}", "a @ b: the GPU is 38 times faster"),
+        ("all of them together come to 4.9 MiB", "def in_use", "after forward, recorded:        4.9 MiB more"),
+        ("there the GPU is 15 times faster", "ratios = {}", "a @ b: the GPU is 15 times faster"),
         ("the GPU's memory is about 11 times faster", "ratios = {}", "a + b: the GPU is 11 times faster"),
-        ("at 6 billion a second take 1.3 ms", "created = seconds", "made on the CPU, then moved: 1.348 ms"),
-        ("memory in 0.04 ms", "created = seconds", "made on the GPU:             0.041 ms"),
-        ("up to 128 rows nearly all of it is **launch overhead**", "sizes = [8", "128 rows: CPU       30.0 µs, GPU      7.5 µs"),
+        ("It needs 1.3 ms for 8 million bytes", "created = seconds", "made on the CPU, then moved: 1.348 ms"),
+        ("of its own memory in 0.04 ms", "created = seconds", "made on the GPU:             0.041 ms"),
+        ("up to 128 rows nearly all of the time is **launch overhead**", "sizes = [8", "128 rows: CPU       13.2 µs, GPU      7.5 µs"),
         ("eight times 5 µs", "def epoch(pinned)", "pinned True : the host spends     40 µs"),
-        ("Below $3 \\cdot 10^{-8}$ there is only zero", "vanished =", "2e-8 in float16: 0.0"),
+        ("below $3 \\cdot 10^{-8}$ there is only zero", "vanished =", "2e-8 in float16: 0.0"),
     ],
 )
 def test_number_in_the_prose_is_what_is_printed(words, cell, output):
@@ -50,15 +50,16 @@ def test_what_the_prose_concludes_holds_in_the_stored_outputs():
     plain, again = (float(re.search(rf"{name} *: *[\d.]+ MiB on top, ([\d.]+) ms", peaks)[1]) for name in ("plain", "checkpointed"))
     assert again / plain == pytest.approx(4 / 3, rel=0.05), "a third more"
     assert "the same gradients: True" in peaks
-    run = printed("def share_right")
+    run = printed("def accuracy")
     cpu, cuda = map(float, re.search(r"CPU ([\d.]+) s, GPU ([\d.]+) s", run).groups())
     assert 2 < cpu / cuda < 3, "not quite three times"
-    assert "images are right: True" in run
+    assert int(re.search(r"read correctly: (\d+) %", run)[1]) > 90
     speedups = [float(s) for s in re.findall(r"([\d.]+) times as fast", printed("speedup = {}"))]
     assert speedups[0] < 1 < speedups[1]
     halves = printed("def gradient_of(dtype")
     assert "torch.float16: the result takes 128 KiB, largest gradient 0.0e+00" in halves
-    assert "within 1 % of float32: True" in printed("too_far, _") and "finite: False" in printed("too_far, _")
+    exact, scaled, too_far = map(float, re.findall(r": +(\S+)", printed("too_far, _")))
+    assert scaled == pytest.approx(exact, rel=0.01) and too_far == float("inf")
 
 
 def test_it_says_that_it_is_simulated():

@@ -330,7 +330,7 @@ WRONG = {
         (lambda model, x, device: model(x.to(device)), "Now the model has to go there as well"),
         (
             lambda model, x, device: model.to(device)(x.to(device)).cpu(),
-            "It is meant to stay on the device",
+            "It should stay on the device",
         ),
         (answer_on_the_host, "result is on"),
         (lambda model, x, device: model.cuda()(x.cuda()), "The device is an argument"),
@@ -413,7 +413,7 @@ WRONG = {
     "02.11b": [
         (mean_loss_graphs, "until the end total holds the graphs"),
         (mean_loss_one_graph, "evaluation needs no graph at all"),
-        (mean_loss_tensor, "wanted is a plain number"),
+        (mean_loss_tensor, "so that you get a plain number"),
         (lambda model, batches: len(batches) * mean_loss(model, batches), "This is the sum"),
     ],
     "02.12": [
@@ -424,7 +424,7 @@ WRONG = {
         (lambda m, s: None, "Look at gradients of weight"),
     ],
     "02.13": [
-        (scaled_but_stepped, "the step was taken all the same"),
+        (scaled_but_stepped, "you took the step anyway"),
         (scaled_not_divided, "still those of the scaled loss"),
         (scaled_not_halved, "return half of it"),
         (scaled_with_zeros, "skip the whole step"),

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 3. A weight of your own
 #
-# Suppose you want a weight of your own on the GPU, and you want its gradient too. So you write:
+# Suppose you want a weight of your own on the GPU, and you want its gradient too, so you write:
 #
 # ```
 # w = torch.tensor([1.0, 2.0], requires_grad=True).to(device)

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 4. What your clock measures
 #
-# The T4 needs about 0.35 ms to multiply two matrices of 1,000 rows and columns. Ten of them take 3.5 ms, then. Let's measure it in the usual way:
+# The T4 needs about 0.35 ms to multiply two matrices of 1,000 rows and columns. Ten of them take 3.5 ms, so let's see whether we measure that, in the usual way:
 #
 # ```
 # start = clock()

@@ -53,7 +53,7 @@ q17.reveal(times)
 #
 # ### Copying while the GPU computes
 #
-# So far, the host waits for every copy, and the GPU has nothing to do while the next batch is copied. It doesn't have to be like that. Host memory that the operating system must not move is called **pinned memory**. The GPU can read pinned memory without the CPU's help. This is twice as fast, and with `non_blocking=True` the host doesn't wait.
+# So far, the host waits for every copy, and the GPU has nothing to do while the next batch is copied. It doesn't have to be like that. Host memory that the operating system must not move is called **pinned memory**. The GPU can read pinned memory without the CPU's help, which is twice as fast, and with `non_blocking=True` the host doesn't wait.
 
 # %% tags=["predict"]
 q18 = predict("02.q18")
@@ -95,7 +95,7 @@ DeviceExplorer(feeding)
 # %% [markdown] tags=["explain"]
 # **Why.** From ordinary memory, `.to()` returns only when the copy is complete, and the copy begins only after everything that is already in the queue. So the host stands still, once for each of the four batches. From pinned memory, the host only launches the copies, which costs it eight times 5 µs. The copies themselves take time as before, but they take it in the GPU's queue.
 #
-# Note that `non_blocking=True` only promises that the host *may* go on, so from ordinary memory it changes nothing. In the other direction, `t.to("cpu", non_blocking=True)` is dangerous, because you get a tensor whose numbers may not have arrived yet. Therefore synchronise before you read it.
+# Note that `non_blocking=True` only promises that the host *may* go on, so from ordinary memory it changes nothing. In the other direction, `t.to("cpu", non_blocking=True)` is dangerous, because you get a tensor whose numbers may not have arrived yet, so synchronise before you read it.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.8: batches that arrive on the device

@@ -46,7 +46,7 @@ print(f"the host was busy for {host:.0f} µs, the GPU for {gpu:.0f} µs")
 q19.reveal(host, gpu)
 
 # %% [markdown]
-# `print(prof.key_averages().table(sort_by="self_cuda_time_total", row_limit=10))` prints PyTorch's own table, which has more columns. The next picture shows the same numbers. Its upper part shows the host's time for each name. The lower part is a timeline of all calls, with the GPU's work at the bottom, so look there for gaps.
+# `print(prof.key_averages().table(sort_by="self_cuda_time_total", row_limit=10))` prints PyTorch's own table, which has more columns. The next picture shows the same numbers: its upper part shows the host's time for each name, and its lower part is a timeline of all calls, with the GPU's work at the bottom, so look there for gaps.
 
 # %% tags=["picture"]
 bars, timeline = autolab.viz.plot_profile(prof, row_limit=8)

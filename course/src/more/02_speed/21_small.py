@@ -64,7 +64,7 @@ times = loop / single
 q13.reveal(times)
 
 # %% [markdown] tags=["explain"]
-# **Why.** For each row, the loop launches a product and a copy, which makes 2,000 launches. Each of them handles only 100 numbers, and the GPU could move their 400 bytes in about two nanoseconds. The single line launches only one kernel. This works because `factors[:, None]` has the shape (1000, 1), so each factor is multiplied with its whole row.
+# **Why.** For each row, the loop launches a product and a copy, which makes 2,000 launches. Each of them handles only 100 numbers, and the GPU could move their 400 bytes in about two nanoseconds. The single line launches only one kernel instead, which works because `factors[:, None]` has the shape (1000, 1), so each factor is multiplied with its whole row.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.7: one launch instead of many

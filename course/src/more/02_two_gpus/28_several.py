@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Two GPUs
 #
-# How do you train one network on two GPUs? The usual way is called **data parallel**. Each GPU has a copy of the model, which is called a **replica**, and it receives half of the batch. Each replica computes its own gradients from its own half. If each replica used only these gradients, the weights would soon differ, so the gradients are made equal before each step.
+# How do you train one network on two GPUs? The usual way is called **data parallel**. Each GPU has a copy of the model, which is called a **replica**, and computes gradients from its own half of the batch. If each replica used only these gradients, the weights would soon differ, so the gradients are made equal before each step.
 #
 # In the next question, the loss is a mean over the batch, and each half has 32 of the 64 images.
 
@@ -45,7 +45,7 @@ print("mean of both = whole:", torch.allclose((left + right) / 2, whole, atol=1e
 q24.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** The loss of the whole batch is the mean of the losses of its halves: $L = \frac12 (L_1 + L_2)$. Therefore $\bar w = \frac12 (\bar w_1 + \bar w_2)$. If the loss were a sum instead, the two gradients would have to be added. If the parts have different sizes, each gradient has to be weighted by its number of images.
+# **Why.** The loss of the whole batch is the mean of the losses of its halves: $L = \frac12 (L_1 + L_2)$, and therefore $\bar w = \frac12 (\bar w_1 + \bar w_2)$. If the loss were a sum instead, the two gradients would have to be added. If the parts have different sizes, each gradient has to be weighted by its number of images.
 #
 # As a graph, this is one weight with a copy on the other GPU. Do the engine's work by hand: which node runs next, what does it send, and what arrives at `w`?
 
@@ -135,9 +135,9 @@ with autolab.record_devices() as in_parallel:
 DeviceExplorer(in_parallel)
 
 # %% [markdown] tags=["explain"]
-# **Why.** One host launches the kernels for both GPUs, one after another. With a small batch, launching takes most of the time. Now there are twice as many launches, and also the copies for the average. With more GPUs it gets even worse. That is why PyTorch's `DistributedDataParallel` runs one process for each GPU, so that each GPU has its own host thread. It also averages gradients while the backward pass is still running.
+# **Why.** One host launches the kernels for both GPUs, one after another. With a small batch, launching takes most of the time, and now there are twice as many launches, and also the copies for the average. With more GPUs it gets even worse, and that is why PyTorch's `DistributedDataParallel` runs one process for each GPU, so that each GPU has its own host thread. It also averages gradients while the backward pass is still running.
 #
-# With 512 images, each launch has more to do, so two GPUs begin to be worth it. PyTorch also has `DataParallel`, which works from a single process as we do here. PyTorch advises against it, because it is slow for the same reason.
+# With 512 images, each launch has more to do, so two GPUs begin to be worth it. PyTorch also has `DataParallel`, which works from a single process as we do here, but PyTorch advises against it because it is slow for the same reason.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.12: unequal parts
