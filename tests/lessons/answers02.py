@@ -425,7 +425,7 @@ WRONG = {
     ],
     "02.13": [
         (scaled_but_stepped, "you took the step anyway"),
-        (scaled_not_divided, "still those of the scaled loss"),
+        (scaled_not_divided, "still the gradients of the scaled loss"),
         (scaled_not_halved, "return half of it"),
         (scaled_with_zeros, "skip the whole step"),
     ],

@@ -76,8 +76,8 @@ fits = Exercise(
             Mistake(
                 one,
                 "You treated the peak as proportional to the batch. But one part of it is always "
-                "there, for example the weights, so it is a straight line that does not pass "
-                "through zero.",
+                "there, for example the weights, so it is a straight line, "
+                "but not through zero.",
             )
             for one in (_proportional, _proportional_to_the_first)
         ),
