@@ -1,4 +1,4 @@
-"""The predictions of lesson 3: asked before anything runs. `because` answers a wrong guess, after the reveal only."""
+"""The predictions of lesson 3, asked before anything runs. `because` answers a wrong prediction, after the reveal."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from ..question import Question, Words, either
 
 
 def best_way(mean: dict[str, Any]) -> str:
-    """Which way of training came out best: two of them train all layers."""
+    """Return the choice that names the best way of training. Several ways train all layers."""
     best = max(mean, key=mean.__getitem__)
     few = {"head only": "training the head alone", "from scratch": "training from scratch"}
     return few.get(best, "training all layers")
@@ -14,186 +14,218 @@ def best_way(mean: dict[str, Any]) -> str:
 
 QUESTIONS = {
     "03.q1": Question(
-        "The network knows the digits 0 to 4, and is shown 5 to 9. What does it answer?",
+        "The network knows the digits 0 to 4, and we show it the digits 5 to 9. What does it answer?",
         (
             "that it is none of them",
             "one of 0 to 4, mostly with confidence",
             "one of 0 to 4, each with about 20 %",
         ),
         {
-            "that it is none of them": "There is no such answer: every output stands for a digit, and their probabilities add up to 1.",
-            "one of 0 to 4, each with about 20 %": "Softmax says only that one output is larger than the others, and it "
-            "mostly is, by far.",
+            "that it is none of them": "The network can't give this answer, because every output stands for a digit and "
+            "the probabilities add up to 1.",
+            "one of 0 to 4, each with about 20 %": "Softmax would do this only if the five scores were about equal. In "
+            "fact one score is usually much larger than the others.",
         },
         key="one of 0 to 4, mostly with confidence",
     ),
     "03.q2": Question(
-        "A new head for ten classes, drawn at random. About how large is the cross-entropy loss before any training?",
+        "A new head for ten classes starts with small random weights. About how large is the cross-entropy loss before "
+        "any training?",
         ("near 0", "about 2.3", "about 10", "above 20"),
         {
-            "near 0": "That would be a network that is sure, and right.",
-            "about 10": "The loss is the logarithm of one over the probability of the right class, not the number of classes.",
-            "above 20": "The new weights are small, so no class gets a probability near zero.",
+            "near 0": "A loss near 0 would mean that the network is certain and right, but it hasn't learned anything yet.",
+            "about 10": "The loss is not the number of classes. It is the logarithm of one over the probability of the "
+            "right class.",
+            "above 20": "The loss would be that large if the right class had a probability near zero. The new weights are "
+            "small, so every class gets about a tenth.",
         },
         key="about 2.3",
     ),
     "03.q3": Question(
-        "The optimizer is built with `model.parameters()`, then `model.fc` is replaced. Three steps later the loss is smaller. "
-        "Which layers have moved?",
+        "An optimizer is built with `model.parameters()`, and then `model.fc` is replaced. After three steps the loss "
+        "is smaller. Which layers have changed?",
         ("all", "all but the new head", "only the new head", "none"),
         {
-            "all": "The new head has other parameters than the old one, and the optimizer was never given them. A falling loss says "
-            "that something learns, not that all does.",
-            "only the new head": "It is the other way round: the optimizer has all but the new head.",
-            "none": "Then the loss would not have moved either. The body is still the one the optimizer was given.",
+            "all": "The new head has new parameters, and the optimizer was never given them. A falling loss shows that "
+            "something learns, but not that every layer does.",
+            "only the new head": "It is the other way round, because the optimizer holds every layer except the new head.",
+            "none": "If no layer had changed, the loss would be the same. The optimizer still holds the body.",
         },
         key=either(
             lambda moved: "fc" not in moved and "conv1" in moved, "all but the new head", "none"
         ),
     ),
     "03.q4": Question(
-        "You freeze `layer2` only, in the middle. After `backward()`, which layers have a gradient?",
+        "You freeze only `layer2`, which is in the middle of the network. Which layers have a gradient after "
+        "`backward()`?",
         ("only those after layer2", "only those before layer2", "all but layer2", "none"),
         {
-            "only those after layer2": "A frozen layer does not want a gradient for its weights. It passes on that of its "
-            "input, for those before it.",
-            "only those before layer2": "What lies after it is reached first, and is trained.",
-            "none": "The loss depends on many weights that want a gradient.",
+            "only those after layer2": "A frozen layer computes no gradient for its weights. But it still passes the "
+            "gradient of its input on to the layers before it.",
+            "only those before layer2": "The backward pass reaches the layers after layer2 first, and they are not frozen.",
+            "none": "Many weights are not frozen, and the loss depends on them.",
         },
         key=either(lambda got: "layer2" not in got and "conv1" in got, "all but layer2", "none"),
     ),
     "03.q6": Question(
-        "All parameters are frozen. Thirty batches of new digits run forward in training mode, under no_grad(). Does the "
-        "network now answer differently to the old digits?",
-        ("yes", "no", "yes, while it stays in training mode"),
+        "All parameters are frozen. Thirty batches of new digits run through the network in training mode, under "
+        "no_grad(). Then the network is switched to evaluation mode and tested on the old digits. Has its loss on them "
+        "changed?",
+        ("yes", "no, because all parameters are frozen", "no, because it ran under no_grad()"),
         {
-            "no": "The weights are the same. The running mean and variance are no weights, and the forward pass moves them.",
-            "yes, while it stays in training mode": "It is the other way round. In training mode each batch is measured by itself; "
-            "the averages that moved are what `eval()` uses.",
+            "no, because all parameters are frozen": "The weights are indeed the same. But the running mean and variance "
+            "are buffers, not parameters, and the forward pass updates them in training mode.",
+            "no, because it ran under no_grad()": "no_grad() only stops the recording of the graph. The forward pass "
+            "updates the running mean and variance anyway, and evaluation mode uses them.",
         },
-        key=either(lambda losses: losses[-1] > 2 * losses[0], "yes", "no"),
+        key=either(
+            lambda losses: losses[-1] > 2 * losses[0],
+            "yes",
+            "no, because all parameters are frozen",
+        ),
     ),
     "03.q7": Question(
-        "Twenty epochs on fifty images of 5 to 9. Of the digits 0 to 4, of which it read nearly all, how many does it still read?",
+        "The network read nearly all of the digits 0 to 4. How many of them does it still read after twenty epochs with "
+        "fifty images of the digits 5 to 9?",
         ("nearly all", "about half", "next to none"),
         {
-            "nearly all": "Nothing in those batches said that a 3 is still a 3, and every step pushed its output down.",
-            "about half": "Less: the outputs of 0 to 4 were pushed down for every image, whatever it shows.",
+            "nearly all": "Nothing in those batches asked that a 3 is still read as a 3, and every step pushed its output "
+            "down.",
+            "about half": "It is less than that, because every image pushed the outputs for 0 to 4 down.",
         },
         key=either(lambda percent: percent < 20, "next to none", "about half"),
     ),
     "03.q8": Question(
-        "The same training, with ten images of each old digit among the batches. How many of the digits 0 to 4 does it read then?",
+        "We repeat the training, but this time the batches also contain ten images of each old digit. How many of the "
+        "digits 0 to 4 does the network read afterwards?",
         ("next to none", "about a quarter", "most of them"),
         {
-            "next to none": "Fifty images are few to learn from. To hold what is known already they are enough.",
-            "about a quarter": "More: the old images need not teach anything anew. They object when a step would destroy it.",
+            "next to none": "Fifty images are few if a network has to learn the digits from them. But they are enough to "
+            "keep what it already knows.",
+            "about a quarter": "It is more than that, because the old images don't have to teach the digits again. They "
+            "only raise the loss when a step would destroy what the network knows.",
         },
         key=either(lambda percent: percent > 60, "most of them", "about a quarter"),
     ),
     "03.q9": Question(
-        "Eight versions of your digit are trained. Of fifty others, turned and shifted differently, how many does it read?",
+        "The network is trained with eight versions of your digit. How many of fifty other versions, which are rotated "
+        "and shifted differently, does it read?",
         ("next to none", "about half", "nearly all"),
         {
-            "next to none": "It would have to learn the eight by heart for that. It has ten images of the same digit beside them, and features that "
-            "do not care about a pixel more or less.",
-            "about half": "It may be so with a hand that is very different from the others. Look at your eight versions: what do they share?",
+            "next to none": "This would happen if the network learned the eight versions by heart. But it also has ten "
+            "images of the same digit, and features that change little when an image is shifted by a pixel.",
+            "about half": "This can happen if your digit looks very different from the other images. Compare your eight "
+            "versions with them: what do they share?",
         },
         key=lambda percent: (
             "nearly all" if percent > 75 else "about half" if percent > 25 else "next to none"
         ),
     ),
     "03.q10": Question(
-        "You draw the features of digits it has never seen, 5 to 9, in a plane. How do the digits lie?",
+        "You compute the features of the digits 5 to 9, which the network has never seen, and draw them in a plane. How "
+        "do the digits lie?",
         ("all mixed up", "in clumps that overlap", "in five islands far apart"),
         {
-            "all mixed up": "That is how it looks with random weights. The pretrained filters measure strokes and bends, and "
-            "those are in the new digits too.",
-            "in five islands far apart": "That is how the digits would lie that it was trained on. Nobody asked it to part "
-            "these.",
+            "all mixed up": "This is how they lie with random weights. The pretrained filters measure strokes and curves, "
+            "and these occur in the new digits too.",
+            "in five islands far apart": "The digits of the training would lie like this. But the network was never "
+            "trained to separate the new digits.",
         },
         key="in clumps that overlap",
     ),
     "03.q11": Question(
-        "Everything is frozen, `backward()` raises an error. You write `loss.requires_grad = True` before it. What does the "
-        "loss do in the next five steps?",
+        "Everything is frozen, so `backward()` raises an error. You write `loss.requires_grad = True` before it. What "
+        "does the loss do in the next five steps?",
         ("it falls", "it stays the same", "an error"),
         {
-            "it falls": "No weight gets a gradient: nothing leads from the loss to any of them.",
-            "an error": "The error is gone. That is the trouble: the cause is still there.",
+            "it falls": "No weight gets a gradient, because no path leads from the loss to any of them.",
+            "an error": "The error is gone, but its cause is still there. That is what makes this line dangerous.",
         },
         key=either(lambda losses: len(set(losses)) == 1, "it stays the same", "it falls"),
     ),
     "03.q12": Question(
-        "50 images, 60 epochs of training the head on stored features. How many images run through the frozen body?",
+        "You train the head on stored features, with 50 images and for 60 epochs. How many images run through the "
+        "frozen body altogether?",
         because={
-            "3000": "That is without stored features: 50 images in each of 60 epochs.",
-            "0": "Once they have to: the features come from somewhere.",
-            "60": "That is the number of epochs. Images are counted.",
+            "3000": "Without stored features it would be 3000, because each of the 60 epochs would run all 50 images. But "
+            "here the features are stored.",
+            "0": "Each image has to run through the body once, because its features must be computed before they can be "
+            "stored.",
+            "60": "60 is the number of epochs, but the question is about images.",
         },
         kind="number",
     ),
     "03.q13": Question(
-        "A weight is frozen, its `.grad` is zero (not None), and the optimizer goes on. When does the weight still move?",
+        "A weight is frozen, its `.grad` is zero (not None), and `optimizer.step()` is still called. In which cases "
+        "does the weight still change?",
         ("never", "with momentum", "with momentum and with weight decay", "always"),
         {
-            "never": "The optimizer does not look at requires_grad. It steps whatever has a .grad, and zero is one.",
-            "with momentum": "Momentum is one. Weight decay pulls the weight towards zero, whatever the gradient is.",
-            "always": "Plain SGD subtracts the rate times zero.",
+            "never": "The optimizer doesn't look at requires_grad. It updates every parameter that has a .grad, and a "
+            "gradient of zero counts.",
+            "with momentum": "Momentum is one case. Weight decay is another, because it pulls the weight towards zero "
+            "whatever the gradient is.",
+            "always": "Plain SGD subtracts the rate times zero, so it changes nothing.",
         },
         key=lambda paths: " and ".join(
             f"with {name.split(',')[0]}" for name, path in paths.items() if path[3] != path[-1]
         ),
     ),
     "03.q14": Question(
-        "Training mode with `momentum = 0` in every batch normalisation. Does an image get the same answer in two different "
-        "batches?",
+        "The network is in training mode, and every batch normalisation has `momentum = 0`. Does an image get the same "
+        "answer in two different batches?",
         ("yes", "no", "yes, if the batches are equally large"),
         {
-            "yes": "The averages stay, but in training mode they are not used: the layer normalises by the batch at hand.",
-            "yes, if the batches are equally large": "Size is not what counts: each batch has a mean and a spread of its own.",
+            "yes": "The averages stay as they are, but training mode doesn't use them. The layer normalises with the "
+            "current batch instead.",
+            "yes, if the batches are equally large": "The size doesn't matter, because each batch has its own mean and "
+            "variance.",
         },
         key=either(lambda same: same, "yes", "no"),
     ),
     "03.q15": Question(
-        "The optimizer was built for the head alone. Then `layer3` is unfrozen. Which layers move in the next steps?",
+        "The optimizer was built for the head alone. Then you unfreeze `layer3`. Which layers change in the next steps?",
         ("the head and layer3", "the head only", "all"),
         {
-            "the head and layer3": "It has gradients, but the optimizer was never given its parameters. It steps what it knows.",
-            "all": "The others are frozen, and the optimizer has never heard of them.",
+            "the head and layer3": "layer3 does get gradients. But the optimizer was never given its parameters, so it "
+            "doesn't update them.",
+            "all": "The other layers are frozen, and the optimizer was never given them either.",
         },
         key=either(lambda moved: moved == "fc", "the head only", "the head and layer3"),
     ),
     "03.q16": Question(
-        "A 3x3 convolution from 64 to 64 channels has 36,864 numbers. How many does an adapter of rank 8 train?",
+        "A 3x3 convolution from 64 to 64 channels has 36,864 numbers. How many numbers does an adapter of rank 8 train "
+        "instead?",
         because={
-            "4608": "That is A, with its 8 channels of 64 · 3 · 3 numbers. B has 64 · 8 more.",
-            "512": "That is B alone. A is a 3x3 convolution from 64 to 8 channels.",
-            "1024": "A is as wide as the convolution: 64 · 3 · 3 numbers for each of its 8 rows.",
-            "36864": "These stay frozen.",
+            "4608": "These are the numbers of A, which has 8 channels of 64 · 3 · 3 numbers each. B adds 64 · 8 more.",
+            "512": "These are the numbers of B alone. A is a 3x3 convolution from 64 to 8 channels, so it has many more.",
+            "1024": "You counted 64 numbers for each of the 8 rows of A. But A is a 3x3 convolution, so each row has "
+            "64 · 3 · 3 numbers.",
+            "36864": "These are the numbers of the convolution itself, and they stay frozen.",
         },
         kind="number",
     ),
     "03.q17": Question(
-        "Ten images of each new digit. Which will be best on the test images?",
+        "You have ten images of each new digit. Which way of training gives the best result on the test images?",
         ("training from scratch", "training the head alone", "training all layers"),
         {
-            "training from scratch": "Fifty images are too few to learn strokes and digits.",
-            "training the head alone": "It often is, when the body knows much more than the task needs. This body knows five "
-            "digits: it has to change.",
+            "training from scratch": "Fifty images are too few to learn both strokes and digits.",
+            "training the head alone": "This is often the best way if the body knows much more than the task needs. But "
+            "this body knows only five digits, so it has to change.",
         },
         key=best_way,
     ),
     "03.q18": Question(
-        "And the head alone, compared with training from scratch?",
+        "How does training the head alone compare with training from scratch?",
         (
             "worse",
             "better, by less than full fine-tuning",
             "better, by as much as full fine-tuning",
         ),
         {
-            "worse": "The features of a body that knows other digits are better than what fifty images teach.",
-            "better, by as much as full fine-tuning": "The clumps of extension A overlap, and a head draws straight borders.",
+            "worse": "The body was trained on other digits, but its features are still better than what fifty images can "
+            "teach.",
+            "better, by as much as full fine-tuning": "The features of the new digits overlap, and a head can only draw "
+            "straight borders between them.",
         },
         key=either(
             lambda mean: mean["from scratch"] < mean["head only"] < mean["full"],
@@ -202,67 +234,72 @@ QUESTIONS = {
         ),
     ),
     "03.q19": Question(
-        "The head is trained for 400 epochs. The training loss falls to the end. What does the validation loss do?",
+        "The head is trained for 400 epochs, and the training loss falls until the end. What does the validation loss "
+        "do?",
         ("it falls to the end", "it falls, then rises", "it rises from the start"),
         {
-            "it falls to the end": "The head goes on learning, but what it learns is peculiar to the fifty images.",
-            "it rises from the start": "At first it learns what all images of a digit share.",
+            "it falls to the end": "The head goes on learning, but what it learns late is special to the fifty training "
+            "images.",
+            "it rises from the start": "It falls at first, because the head begins with what all images of a digit share.",
         },
         key=either(lambda best: 0 < best < 100, "it falls, then rises", "it falls to the end"),
     ),
     "03.q20": Question(
-        "A file with a head for 5 classes, a network with 10, `load_state_dict(state, strict=False)`. What happens?",
+        "A file contains a head for 5 classes, and the network has a head for 10. You call `load_state_dict(state, "
+        "strict=False)`. What happens?",
         ("all but the head is loaded", "everything is loaded", "an error"),
         {
-            "all but the head is loaded": "strict=False forgives missing and unknown names. The name of the head is known, its "
-            "size is wrong.",
-            "everything is loaded": "A weight with five rows cannot be put into one with ten.",
+            "all but the head is loaded": "strict=False only accepts missing and unknown names. The head has a known name, "
+            "but its size is wrong.",
+            "everything is loaded": "A weight with five rows doesn't fit into a weight with ten rows.",
         },
     ),
     "03.q21": Question(
-        "You load the weights of a checkpoint and go on with a fresh optimizer that has momentum. Are the next steps those "
-        "of the training that was not interrupted?",
+        "You load the weights from a checkpoint and continue with a new optimizer that uses momentum. Are the next steps "
+        "the same as in a training that was never interrupted?",
         ("yes", "no, other steps", "only the first step differs"),
         {
-            "yes": "The weights are the same. The momentum of the fresh optimizer starts at zero.",
-            "only the first step differs": "Each step starts where the last one ended, and the momentum goes on missing for a while: what "
-            "differs once goes on to differ.",
+            "yes": "The weights are the same, but the momentum of the new optimizer starts at zero.",
+            "only the first step differs": "Each step starts where the step before has ended. So if the first step "
+            "differs, the later ones differ too.",
         },
         key=either(lambda same: same, "yes", "no, other steps"),
     ),
     "03.q22": Question(
-        "A convolution with a bias, batch normalisation behind it, in training mode. Which gradient does the bias get?",
+        "A convolution with a bias is followed by batch normalisation in training mode. Which gradient does the bias "
+        "get?",
         ("one like that of the weight", "zero, up to rounding", "None"),
         {
-            "one like that of the weight": "The bias shifts a whole channel, and the normalisation subtracts the "
-            "mean of the channel.",
-            "None": "Something does arrive: numbers that cancel. None would mean that nothing came at all.",
+            "one like that of the weight": "The bias shifts a whole channel, but the normalisation subtracts the mean of "
+            "the channel. So the shift has no effect.",
+            "None": "A gradient does arrive, but its numbers cancel. None would mean that no gradient arrived at all.",
         },
         key=either(lambda part: part < 1e-2, "zero, up to rounding", "one like that of the weight"),
     ),
     "03.q23": Question(
-        "Twenty layers with tanh. Each gets a shortcut: its input is added to its result. What becomes of the "
-        "gradient of the first layer?",
+        "A network has twenty layers with tanh. Now each layer gets a shortcut, that is, its input is added to its "
+        "result. What happens to the gradient of the first layer?",
         ("about the same", "smaller, it is shared", "much larger"),
         {
-            "about the same": "Without shortcuts it is a product of twenty factors, most below 1. The shortcut "
-            "adds 1 to each.",
-            "smaller, it is shared": "A sum does not share: it hands the whole gradient to each of its operands.",
+            "about the same": "Without shortcuts the gradient is a product of twenty factors, and most of them are below "
+            "1. The shortcut adds 1 to each factor.",
+            "smaller, it is shared": "A sum doesn't divide the gradient. Instead it passes the whole gradient to each of "
+            "its operands.",
         },
         key=either(lambda ratio: ratio > 10, "much larger", "about the same"),
     ),
     "03.q24": Question(
-        "ResNet-18 has 512 features and gets a new head for five classes. How many numbers are trained?",
+        "ResNet-18 has 512 features, and its body is frozen. It gets a new head for five classes. How many numbers are "
+        "trained?",
         because={
-            "2560": "The weight has 512 · 5 numbers. The bias has five more.",
-            "512": "There are 512 for each of the five classes, and the bias.",
+            "2560": "The weight has 512 · 5 numbers, but the bias has five more.",
+            "512": "Each of the five classes has 512 weights, and the bias has five numbers more.",
         },
         kind="number",
     ),
     "03.q25": Question(
-        "Three layers, `y = c(b(a(x)))`, and one of these is done to `b`: `requires_grad = False`, `eval()`, "
-        "`no_grad()`, `detach()`. With "
-        "which of them does `a` still get a gradient?",
+        "There are three layers, with `y = c(b(a(x)))`. One of these is done to `b`: `requires_grad = False`, `eval()`, "
+        "`no_grad()` or `detach()`. With which of them does `a` still get a gradient?",
         (
             "with `requires_grad = False` and `eval()`",
             "with `eval()` only",
@@ -270,12 +307,12 @@ QUESTIONS = {
             "with none of them",
         ),
         {
-            "with `eval()` only": "A frozen b wants no gradient for its own weights. The gradient of its input "
-            "goes on to a.",
-            "with all but `detach()`": "Under no_grad() no node is recorded for b, so nothing leads on to a: the "
-            "path is cut there, too.",
-            "with none of them": "Two of them leave the path as it is: one concerns b's own weights, and one "
-            "concerns no gradient at all.",
+            "with `eval()` only": "If b is frozen, it gets no gradient for its own weights. But the gradient of its input "
+            "still flows on to a.",
+            "with all but `detach()`": "Under no_grad() no node is recorded for b, so no path leads on to a. The path is "
+            "cut there, too.",
+            "with none of them": "Two of them leave the path as it is, because requires_grad = False only affects the "
+            "weights of b, and eval() doesn't affect gradients at all.",
         },
         key=either(
             lambda ways: ways == ["nothing", "requires_grad = False", "eval()"],
@@ -284,37 +321,37 @@ QUESTIONS = {
         ),
     ),
     "03.q26": Question(
-        "All parameters are frozen, the network is in evaluation mode, and the image has `requires_grad=True`. "
-        "Do its pixels get a gradient?",
-        ("yes", "no, all that leads to them is frozen", "no, not in evaluation mode"),
+        "All parameters are frozen, the network is in evaluation mode, and the image has `requires_grad=True`. Do the "
+        "pixels of the image get a gradient?",
+        ("yes", "no, because all layers are frozen", "no, not in evaluation mode"),
         {
-            "no, all that leads to them is frozen": "A frozen layer wants no gradient for itself. It hands on "
-            "that of its input, and the first input is the image.",
-            "no, not in evaluation mode": "eval() changes how some layers compute. What is recorded, and who gets "
-            "a gradient, it does not touch.",
+            "no, because all layers are frozen": "A frozen layer computes no gradient for its own weights. But it passes "
+            "the gradient of its input on, and the input of the first layer is the image.",
+            "no, not in evaluation mode": "eval() changes how some layers compute their result. It doesn't change what is "
+            "recorded or which tensors get a gradient.",
         },
-        key=either(lambda arrived: arrived, "yes", "no, all that leads to them is frozen"),
+        key=either(lambda arrived: arrived, "yes", "no, because all layers are frozen"),
     ),
     "03.q27": Question(
-        "`gradual()` gives the optimizer all parameters, with momentum and weight decay, and unfreezes "
-        "`conv1` in epoch 28. Do its weights shrink before?",
+        "`gradual()` gives all parameters to an optimizer with momentum and weight decay. `conv1` is unfrozen in epoch "
+        "28. Do its weights shrink before that?",
         ("no", "yes, by the weight decay", "yes, by weight decay and momentum"),
         {
-            "yes, by the weight decay": "Weight decay is a part of the step, and a parameter whose .grad is None "
-            "is left out of the step.",
-            "yes, by weight decay and momentum": "Both are parts of the step, and a parameter whose .grad is None "
-            "is left out of the step.",
+            "yes, by the weight decay": "Weight decay is part of the step, but the step skips every parameter whose .grad "
+            "is None.",
+            "yes, by weight decay and momentum": "Both are part of the step, but the step skips every parameter whose "
+            ".grad is None.",
         },
         key=either(lambda still: still, "no", "yes, by the weight decay"),
     ),
     "03.q28": Question(
-        "Somebody wants the body to learn as well, and writes `train_x.requires_grad_()`, of the stored "
-        "features. What gets a gradient now that got none?",
+        "Suppose you want the body to learn from the stored features, so you write `train_x.requires_grad_()`. Which "
+        "tensors get a gradient now that got none before?",
         ("the body", "the features, and nothing else", "nothing"),
         {
-            "the body": "The features were computed under no_grad(). No node leads from them to any weight, and a "
-            "flag makes none.",
-            "nothing": "The flag makes the features a leaf that wants a gradient, and the head leads to them.",
+            "the body": "The features were computed under no_grad(). So no node leads from them to any weight, and "
+            "setting a flag doesn't create one.",
+            "nothing": "The flag turns the features into a leaf that requires a gradient, and the head leads to them.",
         },
         key=either(
             lambda body, features: features and not body,
@@ -323,76 +360,89 @@ QUESTIONS = {
         ),
     ),
     "03.q29": Question(
-        "The head is trained for two epochs on features that were computed once: (a) under no_grad(), or (b) with the graph of the body. "
-        "Where does the second backward() fail?",
+        "The head is trained for two epochs on features that were computed only once. In (a) they were computed under "
+        "no_grad(), and in (b) with the graph of the body. Where does the second backward() fail?",
         ("only in (b)", "in both", "in neither"),
         {
-            "in both": "Each epoch makes a new graph from the features to the loss. What is used twice in (a) is data, not a graph.",
-            "in neither": "In (b) the second pass goes on into the body, by the graph of the first epoch, and what was saved there is freed.",
+            "in both": "Each epoch records a new graph from the features to the loss. What is used twice in (a) is data, "
+            "not a graph.",
+            "in neither": "In (b) the second backward pass continues into the body, through the graph that the first pass "
+            "has used. The tensors saved there have been freed.",
         },
         key=either(
             lambda found: found[0] == "works" and found[1] != "works", "only in (b)", "in both"
         ),
     ),
     "03.q30": Question(
-        "`one.fc.weight += two.fc.weight`, where both are trained parameters. What happens?",
+        "You write `one.fc.weight += two.fc.weight`, where both weights are trained parameters. What happens?",
         ("the weight is the sum", "an error", "nothing, the old weight stays"),
         {
-            "the weight is the sum": "It is a leaf that wants a gradient: a change in place would make it the result of an operation.",
-            "nothing, the old weight stays": "That is what `w = w + …` would do to whoever else holds w. In place it is refused.",
+            "the weight is the sum": "The weight is a leaf that requires a gradient. Changing it in place would turn it "
+            "into the result of an operation, so PyTorch refuses.",
+            "nothing, the old weight stays": "With `w = w + …` the network would keep its old weight. But `+=` changes the "
+            "weight in place, and this raises an error.",
         },
     ),
     "03.q31": Question(
-        "`state = keeper.state_dict()` after epoch 4, and five more epochs. Which weights are in `state` now?",
+        "You write `state = keeper.state_dict()` after epoch 4, and then train for five more epochs. Which weights does "
+        "`state` contain now?",
         ("those of epoch 4", "those of the last epoch", "none, they are freed"),
         {
-            "those of epoch 4": "The entries share the memory of the network, and each step changes that.",
-            "none, they are freed": "What is still held by a name is not freed.",
+            "those of epoch 4": "The entries share their memory with the network, so each step changes them too.",
+            "none, they are freed": "A tensor isn't freed as long as a name refers to it.",
         },
         key=either(lambda same: same, "those of epoch 4", "those of the last epoch"),
     ),
     "03.q32": Question(
-        "`kept.append(loss)`, in each of ten epochs. How many of the ten losses still hold a graph at the end?",
+        "You call `kept.append(loss)` in each of ten epochs. How many of the ten losses still hold a graph at the end?",
         ("all ten", "the last", "none, backward() ran"),
         {
-            "the last": "Each was computed anew, so each is the end of a graph of its own, and the list holds them all.",
-            "none, backward() ran": "backward() frees what the nodes saved. The nodes live as long as the loss does.",
+            "the last": "Each epoch computes a new loss with its own graph, and the list holds all of them.",
+            "none, backward() ran": "backward() only frees the tensors that the nodes have saved. The nodes themselves "
+            "live as long as the loss.",
         },
         key=lambda count: {0: "none, backward() ran", 1: "the last"}.get(count, "all ten"),
     ),
     "03.q33": Question(
-        '`bias.to("cuda")` alone in a line, and `moved = weight.to("cuda")`. Which of `bias` and `moved` can NumPy read afterwards?',
+        'One line says only `bias.to("cuda")`, and another says `moved = weight.to("cuda")`. Which of `bias` and `moved` '
+        "can NumPy read afterwards?",
         ("only bias", "both", "neither"),
         {
-            "both": "NumPy reads no memory of a GPU by itself: `moved.cpu()` first.",
-            "neither": "`to` of a tensor gives another tensor. bias is where it was: nobody kept what came out.",
+            "both": "NumPy can't read the memory of a GPU, so you have to call `moved.cpu()` first.",
+            "neither": "`to` returns a new tensor, and here nothing keeps it. So bias is still where it was.",
         },
         key=either(lambda found: found == (True, False), "only bias", "both"),
     ),
     "03.q34": Question(
-        '`weight` is a leaf, `moved = weight.to("cuda")`, then `moved.sum().backward()`. Whose `.grad` is filled?',
-        ("that of weight", "that of moved", "that of both"),
+        '`weight` is a leaf. You write `moved = weight.to("cuda")` and then `moved.sum().backward()`. Which tensor gets '
+        "a `.grad`?",
+        ("weight", "moved", "both"),
         {
-            "that of moved": "moved is the result of an operation, the copy. The gradient goes on to the leaf.",
-            "that of both": "Only leaves keep theirs, and moved is none.",
+            "moved": "moved is the result of an operation, namely of the copy. So its gradient is passed on to the leaf.",
+            "both": "Only leaves keep their gradient, and moved is not a leaf.",
         },
-        key=either(lambda grad: grad is not None, "that of weight", "that of moved"),
+        key=either(lambda grad: grad is not None, "weight", "moved"),
     ),
     "03.q35": Question(
-        "A convolution, a batch normalisation, and a ReLU that overwrites its result in place. Does backward() fail?",
+        "A convolution is followed by batch normalisation and by a ReLU that overwrites its input in place. Does "
+        "backward() fail?",
         ("no", "yes, a saved tensor was changed", "only in training mode"),
         {
-            "yes, a saved tensor was changed": "What was changed is the result of the batch normalisation. That saved its input.",
-            "only in training mode": "What is saved is the same in both modes: the input of the normalisation.",
+            "yes, a saved tensor was changed": "The ReLU changed the result of the batch normalisation. But the batch "
+            "normalisation had saved its input instead.",
+            "only in training mode": "Batch normalisation saves its input in both modes.",
         },
         key=either(lambda works: works, "no", "yes, a saved tensor was changed"),
     ),
     "03.q36": Question(
-        "A clock on the host is read right before and right after `layer(rows)`, which runs on a GPU. What has it measured?",
+        "A clock on the host is read immediately before and after `layer(rows)`, which runs on a GPU. What has it "
+        "measured?",
         ("how long the launch takes", "how long the layer takes", "launch and layer together"),
         {
-            "how long the layer takes": "Nobody waited for it: the host went on while the GPU computed. Call synchronize() before each look.",
-            "launch and layer together": "The host waits for the launch alone. Call synchronize() before each look at the clock.",
+            "how long the layer takes": "The host doesn't wait for the GPU. Call synchronize() each time before you read "
+            "the clock.",
+            "launch and layer together": "The host only waits for the launch. Call synchronize() each time before you read "
+            "the clock.",
         },
         key=either(
             lambda said, done: said < done / 5,
@@ -404,33 +454,30 @@ QUESTIONS = {
 
 WORDS = {
     "03.w1": Words(
-        "The loss falls, and yet the new head never moves. How can that be, and what would you look at first?",
-        "The optimizer holds the tensors that it was given, and the head came later. The body learns to live "
-        "with a random head, so the loss "
-        "falls. Look at what the optimizer has, or at which weights changed.",
+        "The loss falls, although the new head never changes. How is that possible, and what would you check first?",
+        "The optimizer holds the tensors that it was given, and the new head came later. The loss falls because the body "
+        "adapts to a random head. First check which parameters the optimizer holds, or which weights have changed.",
     ),
     "03.w2": Words(
-        "A friend calls `b.eval()` to freeze a layer, and runs it under `no_grad()` to be sure. What do you say?",
-        "eval() changes how some layers compute, and no gradient. no_grad() cuts the path, so the layers "
-        "before learn nothing either. To freeze b, set "
-        "requires_grad of its parameters to False: b stands still, and the gradient goes through it.",
+        "A friend calls `b.eval()` to freeze a layer, and also runs it under `no_grad()` to be sure. What would you tell "
+        "your friend?",
+        "eval() changes how some layers compute, but it doesn't freeze anything. no_grad() cuts the path, so the layers "
+        "before b learn nothing either. To freeze b, set requires_grad of its parameters to False. Then its weights stay "
+        "as they are, and the gradient still flows through it.",
     ),
     "03.w3": Words(
-        "Why is a network whose parameters are all frozen not at rest in training mode?",
-        "Running mean and variance are buffers, not parameters. The forward pass moves them, without a "
-        "gradient and without an optimizer. Only "
-        "evaluation mode leaves them alone, and uses them.",
+        "Why can a network in training mode still change although all its parameters are frozen?",
+        "The running mean and variance are buffers, not parameters. The forward pass updates them in training mode, "
+        "without a gradient and without an optimizer. In evaluation mode they are used, but they don't change.",
     ),
     "03.w4": Words(
-        "Why is the error gone, and nothing learnt, after `loss.requires_grad = True`?",
-        "The flag makes the loss a leaf, which wants a gradient and gets it: 1, for itself. No node leads from "
-        "it to a weight. The error said that no "
-        "trained parameter was used, and that is still so.",
+        "After `loss.requires_grad = True` the error is gone, but the network learns nothing. Why?",
+        "The flag turns the loss into a leaf, so backward() only fills the gradient of the loss itself, with 1. No node "
+        "leads from it to a weight. The error said that no trained parameter had been used, and this is still true.",
     ),
     "03.w5": Words(
-        "What has to be so that no optimizer moves a weight, whatever its settings?",
-        "Its .grad is None and stays None, or the optimizer does not have it. Zero is a gradient like any "
-        "other: with it, momentum "
-        "rolls on and weight decay pulls.",
+        "How can you make sure that an optimizer doesn't change a weight, whatever its settings are?",
+        "Either the optimizer doesn't hold the weight, or its .grad is None and stays None. A gradient of zero isn't "
+        "enough, because momentum and weight decay change the weight anyway.",
     ),
 }

@@ -1,17 +1,13 @@
 # %% [markdown]
 # # Lesson 3: Fine-tuning, or your own hand
 #
-# In [lesson 2](02_gpu.ipynb) the network learnt all ten digits, from 1,237 images that others had drawn and labelled. That is a luxury. In
-# real life you find a network that somebody trained on something *like* your task, and you have ten images of your own.
+# In [lesson 2](02_gpu.ipynb) the network learned all ten digits from 1,237 images that other people had drawn and labelled. That is a luxury. In practice you often have a network that was trained on something *similar* to your task, and ten images of your own.
 #
-# So here the network is back where lesson 1 left it: 78,010 numbers that know the digits 0 to 4. You will teach it the other five from
-# ten images each, find out what it forgets while it learns, and cure that. At the end it learns to read **your hand**.
+# So in this lesson the network is back where lesson 1 left it, with 78,010 numbers that know the digits 0 to 4. You will teach it the other five digits from ten images each, and you will measure what this training changes. At the end the network learns to read **your hand**.
 #
-# You need lesson 1: leaves, `requires_grad`, the training loop. The lesson takes about 90 minutes. After it come notebooks that go further; each answers one question, and you may skip any. `hint("03.2")` gives hints for an exercise. New words are collected in the
-# [glossary](glossary.md).
+# You need the ideas of lesson 1, that is, leaves, `requires_grad` and the training loop. The lesson takes about 90 minutes. You don't have to do it in one sitting, because your answers are kept. The notebooks listed at the end go further, and each of them answers one question. If you get stuck in an exercise, `hint("03.2")` gives you a hint, and the [glossary](glossary.md) collects the terms.
 #
-# `torch` stands for what PyTorch has too. `torch.vision` and `autolab.finetune` are only in this kit: a network, the task, and short forms of what you first
-# write by hand.
+# Whatever we write as `torch.…` also runs in PyTorch, with one exception: `torch.vision` is a separate package there, called torchvision. Whatever we write as `autolab.…`, and everything in `finetune` and `hand`, comes from this kit.
 
 # %% tags=["setup", "colab"]
 
@@ -40,7 +36,7 @@ others, other_labels = others[rest], other_labels[rest]
 image, label = hand.my_digit()
 
 def share_right(model, chosen):
-    """How many percent of the other images the network reads, of those chosen."""
+    """Return the percentage of the chosen images that the network reads correctly."""
     with finetune.evaluating(model), torch.no_grad():
         read = model(others[chosen]).argmax(1)
     return 100 * (read == other_labels[chosen]).float().mean().item()

@@ -1,18 +1,18 @@
 # %% [markdown] tags=["optional"]
 # ## What you need (optional, 5 minutes)
 #
-# Skip this if the words are old friends.
+# You can skip this part if you already know these terms.
 #
-# | word | what it means here |
+# | term | what it means here |
 # |---|---|
-# | softmax | turns ten scores into ten probabilities that add up to 1 |
-# | optimizer | holds the parameters that are trained; `step()` moves them, `zero_grad()` clears their gradients |
-# | channel, feature map | a convolution makes several pictures of one; each is a channel, and shows where it found its pattern |
-# | batch normalisation | a layer that shifts and scales each channel, so that its numbers have mean 0 and spread 1 |
-# | training mode, evaluation mode | `train()`: it measures mean and spread in the batch at hand; `eval()`: it uses averages from before |
-# | validation images | images that are never trained on; what counts is how it does on those |
+# | softmax | It turns ten scores into ten probabilities that add up to 1. |
+# | optimizer | It holds the parameters that are trained. `step()` changes them, and `zero_grad()` clears their gradients. |
+# | channel, feature map | A convolution makes several pictures from one. Each of them is a channel, and it shows where the convolution found its pattern. |
+# | batch normalisation | This layer shifts and scales each channel, so that its numbers have mean 0 and standard deviation 1. |
+# | training mode, evaluation mode | After `train()`, batch normalisation measures mean and variance in the current batch. After `eval()`, it uses averages from earlier batches instead. |
+# | validation images | The network is never trained on these images, so they show how well it reads new ones. |
 #
-# How much of your digit does one number of a feature map see? Here are the first layers of the network. Click a number of the last map.
+# How much of your digit does a single number of a feature map see? Here are the first layers of the network. Click a number in the last map to find out.
 
 # %% tags=["picture"]
 first_layers = hand.network()

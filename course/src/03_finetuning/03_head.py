@@ -1,8 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. A new head, and who trains it
 #
-# The last layer, `model.fc`, is the **head**; all before it is the **body**. Most people replace the head and keep the body. The loss is the
-# **cross-entropy**: minus the logarithm of the probability that the right digit got.
+# The last layer, `model.fc`, is the **head**, and all layers before it are the **body**. For a new task you usually replace the head and keep the body, because its features are useful. The loss is the **cross-entropy**, that is, minus the logarithm of the probability of the right digit.
 
 # %% tags=["predict"]
 q2 = predict("03.q2")
@@ -22,11 +21,9 @@ print(f"five trained rows, five random ones: loss {kept:.1f} on the new digits")
 q2.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Small random numbers give each of ten classes about $1/10$, and $-\log \frac1{10} = \log 10 \approx 2.3$. If a new classifier starts
-# far above that, something is wrong. Here you can say what: five rows are trained, and are sure of themselves for digits that they
-# do not know.
+# **Why.** A head of small random numbers gives each of the ten classes a probability of about $1/10$, and $-\log \frac1{10} = \log 10 \approx 2.3$. If the first loss of a new classifier is far above this value, something is wrong. Here you can say what it is: five rows of the old head are trained, so they give high probabilities to digits that they were never meant for.
 #
-# Assigning to `fc` is all it takes to replace it. Somebody writes these three lines:
+# To replace the head, you assign a new layer to `fc`. Suppose a program contains these three lines:
 #
 # ```
 # model = hand.network()
@@ -64,8 +61,12 @@ q3.reveal(moved)
 # %% tags=["picture"]
 FreezePanel(model, optimizer)
 
+# %% [markdown]
+# Can you catch an engine that gets this wrong? The next cell gives you an engine in which one rule has been changed. `mine` doesn't prove it yet, because it gives the same result on both engines. So change `mine` until the results differ.
+#
+# It helps to try the ideas of the lesson one at a time. For example, take a second step, replace a layer after the optimizer has been built, or freeze a layer. Once the results differ, remove everything that isn't needed for the difference. What is left shows you the rule, and you name it with `game.name("…")`.
+
 # %% tags=["catch"]
-# an engine with one rule exchanged, and a training on which that does not show
 game = autolab.specimens.catch(seed=9, level=3)
 
 def mine():
@@ -76,21 +77,18 @@ def mine():
     optimizer.step()
     return model[1].weight
 
-game.try_(mine)     # add a line to mine until they differ; then name it: game.name("…")
+game.try_(mine)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** `model.parameters()` was read once, on line 2. The optimizer keeps the old head alive, and has never heard of the new one. No error, no
-# warning, and the loss falls all the same: the body learns to live with a random head. Only the freeze panel, which looks at network and optimizer
-# together, tells.
+# **Why.** Line 2 reads `model.parameters()` once. The optimizer therefore still holds the parameters of the old head, and nothing tells it about the new one. There is no error and no warning. The loss falls anyway, because the body adapts to a random head. Only the freeze panel notices the mistake, because it compares the network with the optimizer.
 #
-# **Takeaway:** replace the head by assignment, build the optimizer last, and expect a first loss of the logarithm of the number of classes.
+# **Takeaway:** first replace the head, then build the optimizer, and expect a first loss near the logarithm of the number of classes.
 # PyTorch on [`nn.Module`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.2: a new head for any network
 #
-# Write `new_head(model, classes)`. It gives a network whose head is called `fc` a new head, whatever the number of its features, and returns
-# the network. Leave all other layers as they are, trainable or not.
+# Write `new_head(model, classes)`. It replaces the head `fc` of a network by a new one with `classes` outputs, and returns the network. It should work for any number of features. All other layers must stay as they are, whether they are frozen or not.
 
 # %% tags=["exercise"]
 def new_head(model, classes):

@@ -1,8 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 3. Frozen layers, and what the graph then looks like
 #
-# A hundred images are few for 78,010 numbers. You may freeze a layer: with `requires_grad` of its parameters set to False it is **frozen**, it takes
-# part and does not learn. Freeze `layer2`, in the middle.
+# A hundred images are few for training 78,010 numbers. You can therefore freeze a layer, by setting `requires_grad` of its parameters to False. A **frozen** layer takes part in the computation, but it isn't trained. Let's freeze `layer2`, in the middle of the network.
 
 # %% tags=["predict"]
 q4 = predict("03.q4")
@@ -24,7 +23,7 @@ print("have a gradient:", got)
 q4.reveal(got)
 
 # %% [markdown]
-# Now be that layer. Three layers of one number each, and `b`, in the middle, is frozen. You decide who runs, what is sent, and what is left.
+# Now play the part of the backward pass yourself. The network below has three layers with one number each, and `b`, the middle one, is frozen. You decide which node runs next, which gradient it sends, and what is stored in the end.
 
 # %% tags=["practice"]
 x = torch.tensor(2.0)
@@ -36,12 +35,9 @@ y = c * second
 autolab.practice(y)
 
 # %% [markdown]
-# A frozen layer computes no gradient for its own weights, but it hands on the gradient of its input. Only when *everything before it* is
-# frozen too is there nobody left to hand it to. So freeze from the front. Here all is frozen but the head. Read what the panel says; then set the
-# switch of `layer2`, and press "Run forward again".
+# A frozen layer computes no gradient for its own weights, but it still computes the gradient of its input and passes it on. This stops only if *everything before it* is frozen too, because then no layer needs the gradient any more. So if you want to save work, freeze from the front.
 #
-# Below it is the graph. Dashed grey boxes are not computed *yet*: step on, and they fill. Boxes with a dotted blue edge and pale words are those that
-# backward *never* visits. From the layer on that you switched, it wakes up.
+# In the next picture everything is frozen except the head. Read what the panel says, turn on the switch of `layer2`, and press "Run forward again". The graph is below the panel. Dashed grey boxes have not been computed *yet*, and they fill in as you step. Boxes with a dotted blue edge and pale text are *never* visited by the backward pass. After you have switched on `layer2`, the layers from there onwards are visited as well.
 
 # %% tags=["picture"]
 model = hand.network().requires_grad_(False)
@@ -53,11 +49,9 @@ panel
 panel.explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** `requires_grad` spreads forward: a result wants a gradient when one of its inputs does. With a trained head that is the very last
-# product. No nodes before it, no saved tensors, no backward: that is why training a head is cheap.
+# **Why.** `requires_grad` spreads forward: a result requires a gradient as soon as one of its inputs does. If only the head is trained, its product is the first operation for which this is the case. The layers before it leave no nodes behind, save no tensors, and need no backward pass. That is why training only the head is cheap.
 #
-# Four things are often taken for one another: `requires_grad = False`, `eval()`, `no_grad()` and `detach()`. Each is done to `b`, the
-# second of three `Linear` layers.
+# Four things are often confused: `requires_grad = False`, `eval()`, `no_grad()` and `detach()`. Let's do each of them to `b`, the second of three `Linear` layers, and see which layers get a gradient.
 
 # %% tags=["predict"]
 q25 = predict("03.q25")
@@ -92,18 +86,15 @@ for way in ("nothing", "requires_grad = False", "eval()", "no_grad()", "detach()
 q25.reveal(goes_through)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Read the table.** `requires_grad = False` concerns one layer's own weights. `no_grad()` and `detach()` cut the path, so everything before
-# goes without. `eval()` has nothing to do with gradients. Why you need it as well is the next section.
+# **Read the table.** `requires_grad = False` only affects the weights of the layer itself. `no_grad()` and `detach()` cut the path, so the layers before the cut get no gradient. `eval()` doesn't change any of this, because it has nothing to do with gradients. The next section shows why you need it nevertheless.
 #
-# **Takeaway:** freezing saves work only from the front; a frozen layer in the middle still passes gradients on.
+# **Takeaway:** freezing saves work only if you begin at the front, because a frozen layer in the middle still passes gradients on.
 # PyTorch on [`requires_grad`, `no_grad()` and `eval()`](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.3: who gets a gradient
 #
-# Again three `Linear` layers with `y = c(b(a(x)))`, unless the row says something else. Name the layers that have a gradient after
-# `y.sum().backward()` (in the last row: after `loss.backward()`), as in `"a c"`, or `"nobody"`. The table above helps with some of
-# them only.
+# We have three `Linear` layers again, with `y = c(b(a(x)))` unless the row says something else. For each row, name the layers that have a gradient after `y.sum().backward()`, for example `"a c"`, or write `"nobody"`. In the last row, `loss.backward()` is called instead. The table above answers some of the rows. The others are new, so you have to think about the path.
 
 # %% tags=["exercise"]
 learns = {

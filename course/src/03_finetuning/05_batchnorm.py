@@ -1,12 +1,11 @@
 # %% [markdown] tags=["section"]
-# ## 4. Frozen, and at rest?
+# ## 4. Batch normalisation and its two modes
 #
-# Behind each convolution the network has a **batch normalisation**: it shifts and scales each channel, so that its numbers have mean 0 and spread 1. In
-# **training mode** it takes mean and variance *of the batch*. Besides, it keeps running averages of both, its **running statistics**, and uses those in
-# **evaluation mode**. Its weight and bias are parameters. The running statistics are **buffers**: tensors of a module that are not trained.
+# After each convolution, the network has a **batch normalisation**. This layer shifts and scales each channel, so that its numbers have mean 0 and standard deviation 1. In **training mode** it uses the mean and the variance *of the current batch*. It also keeps running averages of both, which are called its **running statistics**. In **evaluation mode** it uses these averages instead of the batch.
 #
-# Freeze every parameter. Put the network into training mode, and run thirty batches of the *new* digits through it, under `no_grad()`,
-# without any optimizer.
+# The layer has a weight and a bias, which are parameters. The running statistics, however, are **buffers**. A buffer is a tensor that belongs to a module but isn't trained.
+#
+# Now let's freeze every parameter and put the network into training mode. We run thirty batches of the *new* digits through it, under `no_grad()` and without an optimizer. After each batch we measure the loss on the *old* digits, in evaluation mode.
 
 # %% tags=["predict"]
 q6 = predict("03.q6")
@@ -48,21 +47,17 @@ model.train()
 FreezePanel(model)      # set modes in it until it has nothing left to warn of
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** After each batch in training mode: $\text{running mean} \leftarrow 0.9 \cdot \text{running mean} + 0.1 \cdot \text{mean of the batch}$,
-# and the same for the variance. After thirty batches only $0.9^{30} \approx 4\,\%$ of the old averages are left. No gradient did that; the
-# forward pass did. Frozen weights are not frozen statistics.
+# **Why.** After each batch in training mode, the layer updates its average: $\text{running mean} \leftarrow 0.9 \cdot \text{running mean} + 0.1 \cdot \text{mean of the batch}$. It does the same for the variance. After thirty batches, only $0.9^{30} \approx 4\,\%$ of the old averages are left. No gradient was needed for that, because the forward pass makes this change. So frozen weights don't mean frozen statistics.
 #
-# There is one more trap: `model.train()` sets *every* module. Many training loops call it at the start of each epoch, and undo your `eval()`.
-# The panel warns of it.
+# There is one more trap. `model.train()` sets the mode of *every* module. Many training loops call it at the start of each epoch, and this undoes your `eval()`. The panel warns you about it.
 #
-# **Takeaway:** freeze the weights with `requires_grad`, and the statistics with `eval()`, after every `model.train()`.
+# **Takeaway:** freeze the weights with `requires_grad`, and the statistics with `eval()`, which you repeat after every `model.train()`.
 # PyTorch on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.5: train mode, except for what is frozen
 #
-# Write `train_mode(model)`. It puts the network into training mode, but each `torch.nn.BatchNorm1d` whose weight is frozen into evaluation
-# mode. It is to be called at the start of every epoch, instead of `model.train()`. Nothing has to be returned.
+# Write `train_mode(model)`, which a training loop can call at the start of every epoch instead of `model.train()`. It puts the network into training mode, but each `torch.nn.BatchNorm1d` whose weight is frozen into evaluation mode. The function doesn't have to return anything.
 
 # %% tags=["exercise"]
 def train_mode(model):
@@ -72,3 +67,24 @@ check("03.5", train_mode)
 
 # %% tags=["words"]
 in_words("03.w3")
+
+# %% [markdown]
+# The last question of this section combines both ideas, frozen weights and evaluation mode. Suppose all 78,010 numbers of the network that misread your digit are frozen, and you want to know which *pixels* misled it.
+
+# %% tags=["predict"]
+q26 = predict("03.q26")
+q26
+
+# %% tags=["code"]
+frozen = hand.network().eval().requires_grad_(False)
+pixels = image[None].clone().requires_grad_()
+F.cross_entropy(frozen(pixels), torch.tensor([label])).backward()
+arrived = pixels.grad is not None and pixels.grad.abs().max().item() > 0
+given = any(p.grad is not None for p in frozen.parameters())
+print("the pixels have a gradient:", arrived, "- any parameter:", given)
+
+# %% tags=["reveal"]
+q26.reveal(arrived)
+
+# %% [markdown] tags=["explain"]
+# **Why.** A frozen weight is still a factor on the path from the loss to the pixels, as in section 3, so the gradient flows through it. Evaluation mode changes which mean and variance the layer uses, but it doesn't cut the path.

@@ -1,9 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 5. Five new digits, and the old ones
 #
-# Going on with the training of a pretrained network is called **fine-tuning**. Teach it the five new digits: ten images of each, nothing frozen, twenty epochs,
-# which are rounds through them. The optimizer has **momentum**: like a rolling ball, each step also takes along 0.9 of the step before. The network reads 0 to
-# 4 well. How many of those will it still read afterwards?
+# If you continue the training of a pretrained network with another task, you are **fine-tuning** it. Let's teach the network the five new digits, with ten images of each. Nothing is frozen, and we train for twenty epochs, that is, twenty rounds through the images.
+#
+# The optimizer uses **momentum**. Like a rolling ball, each step repeats 0.9 of the step before and adds the new gradient. At the moment the network reads the digits 0 to 4 well. How many of them will it still read after this training?
 
 # %% tags=["predict"]
 q7 = predict("03.q7")
@@ -28,17 +28,16 @@ def fine_tune(images, labels, epochs=20):
 chosen = few_labels >= 5
 new_only = fine_tune(few[chosen], few_labels[chosen])
 learnt, still_old = share_right(new_only, new), share_right(new_only, old)
-print("5 to 9: at least a third are read now:", learnt > 33)
-print("0 to 4: more than a fifth are still read:", still_old > 20)
+print(f"5 to 9, read right after the training: {learnt:.0f} %")
+print(f"0 to 4, read right after the training: {still_old:.0f} %")
 
 # %% tags=["reveal"]
 q7.reveal(still_old)
 
 # %% [markdown] tags=["explain"]
-# **Why.** No image of a 3 was there to say that a 3 is still a 3. Every batch pushed the outputs of 0 to 4 down, for every image, and
-# nothing pushed them up again. This is **catastrophic forgetting**. The loss on the new digits never told you.
+# **Why.** The batches contained no image of a 3, so nothing in the loss asked that a 3 is still read as a 3. Instead, every batch pushed the outputs for 0 to 4 down, whatever image it showed, and nothing pushed them up again. This is called **catastrophic forgetting**. The loss on the new digits can't show it, because it measures only the new digits.
 #
-# You still have ten images of each old digit. Mix them into the batches: that is **rehearsal**.
+# You still have ten images of each old digit. If you mix them into the batches, that is called **rehearsal**.
 
 # %% tags=["predict"]
 q8 = predict("03.q8")
@@ -47,8 +46,8 @@ q8
 # %% tags=["code"]
 rehearsed = fine_tune(few, few_labels)
 old_again = share_right(rehearsed, old)
-print("0 to 4: more than six of ten are read:", old_again > 60)
-print("5 to 9: at least a third are read:", share_right(rehearsed, new) > 33)
+print(f"5 to 9, read right with rehearsal: {share_right(rehearsed, new):.0f} %")
+print(f"0 to 4, read right with rehearsal: {old_again:.0f} %")
 
 # %% tags=["reveal"]
 q8.reveal(old_again)
@@ -61,18 +60,15 @@ plots.curves([*ways], {"0 to 4": [share_right(m, old) for m in ways.values()],
 plt.show()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Fifty old images hold most of what seven hundred taught, because they need not teach it again. They only have to object when a
-# step would destroy it. Where old images are not to be had, people take smaller steps, or freeze (section 3), and measure what is lost. What
-# you do not measure, you do not see.
+# **Why.** The network learned the old digits from about seven hundred images. Fifty of them are enough to keep most of this knowledge, because they don't have to teach it again. They only have to raise the loss whenever a step would destroy it. If you no longer have the old images, you can take smaller steps or freeze layers, as in section 3, and measure how much is lost. If you don't measure it, you won't notice it.
 #
-# **Takeaway:** a network forgets what its batches no longer show; rehearse, and measure the old task too.
+# **Takeaway:** a network forgets what its batches no longer show, so rehearse the old task and measure it too.
 # PyTorch on [data sets and loaders](https://docs.pytorch.org/docs/stable/data.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.13: a rehearsal of each
 #
-# Write `with_rehearsal(new, old, per_class)`. `new` and `old` are pairs `(images, labels)`. It returns such a pair: all of `new`, and of `old` the
-# first `per_class` images *of each class*.
+# Write `with_rehearsal(new, old, per_class)`. Both `new` and `old` are pairs `(images, labels)`, and the function returns a pair of the same kind. It contains everything in `new`, and the first `per_class` images *of each class* in `old`.
 
 # %% tags=["exercise"]
 def with_rehearsal(new, old, per_class):

@@ -1,8 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 6. Your own hand
 #
-# One image of yours is little, but a turned and shifted 7 is still a 7. So you make eight versions of it, and put them among the hundred.
-# Making examples like that is called **augmentation**.
+# A single image of your digit is not much. But if you rotate and shift a 7, it is still a 7. So you can make eight versions of your image and add them to the hundred images. Making new examples like this is called **augmentation**.
 
 # %% tags=["code"]
 move = torch.vision.transforms.Compose([
@@ -24,10 +23,9 @@ plots.images(mine, columns=8, title="eight versions of your digit")
 plt.show()
 
 # %% [markdown]
-# It is trained on the hundred and these eight. You test it on fifty others, turned and shifted differently.
+# We train the network on the hundred images together with these eight. Then we test it on fifty other versions, which are rotated and shifted differently.
 #
-# The dashboard below shows the training while it runs. Press *Start* in it, and watch the validation curves. Change the pace, pause, change
-# the learning rate, and go on. The cell after it waits until the training is over, and starts it if you did not.
+# The dashboard below shows the training while it runs. Press *Start* and watch the validation curves. You can change the pace, pause, change the learning rate, and continue. The cell after the dashboard waits until the training is over. If you haven't pressed *Start*, it starts the training for you.
 
 # %% tags=["predict"]
 q9 = predict("03.q9")
@@ -59,7 +57,7 @@ dashboard
 await dashboard.run()
 before, after = reads_mine(hand.network()), reads_mine(model)
 print("state:", dashboard.state)
-print("your hand is read at least as often as before:", after >= before)
+print(f"versions of your {label} read right: {before:.0f} % before, {after:.0f} % after")
 
 # %% tags=["reveal"]
 q9.reveal(after)
@@ -72,12 +70,11 @@ plots.chances({"before": at_first, "after": at_last}, title=f"your {label}")
 plt.show()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Your eight images share their strokes with the ten others of that digit, so the body had most of what it needed. What they added is
-# *your* way to draw it. It was tested on versions it never saw, but they come from one drawing. The honest test takes two
-# drawings: draw another in lesson 1, run the cell below the pad, and give it to this network: `model(hand.my_digit()[0][None]).argmax()`.
+# **Why.** Your eight images share their strokes with the ten other images of this digit, so the body already had most of what it needed. What your images added is *your* way of drawing the digit.
 #
-# The validation curves say the rest. Watch whether the validation loss begins to rise while the training loss still falls: then the
-# network learns *these* images by heart. That is **overfitting**.
+# The test used versions that the network had never seen, but all of them come from one drawing. An honest test needs a second drawing. For example, draw your digit again in lesson 1 and run the cell below the pad. Then give the new drawing to this network: `model(hand.my_digit()[0][None]).argmax()`.
 #
-# **Takeaway:** few examples, turned and shifted, among a rehearsal of the old: that is how a network learns your hand.
+# Also look at the validation curves. If the validation loss begins to rise while the training loss still falls, the network is learning *these* images by heart. This is called **overfitting**.
+#
+# **Takeaway:** a few examples, rotated and shifted, among a rehearsal of the old digits are enough to learn your hand.
 # PyTorch on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html).

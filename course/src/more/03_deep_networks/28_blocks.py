@@ -1,8 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Blocks
 #
-# Your network is a small ResNet. Two things in its blocks look odd: a result is *added* to what came in, and the convolutions have no bias. First
-# the bias. Here is a convolution with one, and batch normalisation behind it.
+# Your network is a small ResNet, and its blocks have two surprising properties. Each block *adds* its input to its result, and its convolutions have no bias. Let's begin with the bias. In the next cell, a convolution with a bias is followed by batch normalisation.
 
 # %% tags=["predict"]
 q22 = predict("03.q22")
@@ -20,10 +19,9 @@ part = bias / weight
 q22.reveal(part)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Batch normalisation subtracts the mean of each channel. A bias adds the same number to the whole channel, so it is in the mean, and is
-# subtracted again. What changes nothing has the gradient 0. The bias that counts is the one *in* the normalisation.
+# **Why.** Batch normalisation subtracts the mean of each channel. A bias adds the same number to a whole channel, so it becomes part of the mean and is subtracted again. Because it has no effect on the loss, its gradient is 0. The bias that does have an effect is the one *inside* the normalisation.
 #
-# Now the shortcut. Twenty layers in a row, once as they are, once each with its input added to its result:
+# Now let's look at the shortcut. We compute twenty layers in a row, first as they are, and then with the input of each layer added to its result:
 
 # %% tags=["predict"]
 q23 = predict("03.q23")
@@ -46,7 +44,7 @@ print("with shortcuts more than a thousand times larger:", ratio > 1000)
 q23.reveal(ratio)
 
 # %% [markdown]
-# Two such layers of one number each, to step through. At `h0` the gradient arrives along two paths. Which of them does not pass any weight?
+# The next picture shows two such layers with one number each. The gradient reaches `h0` along several paths. Step through it, and look for the path on which no weight is a factor.
 
 # %% tags=["picture"]
 h0 = torch.tensor(1.0, requires_grad=True)
@@ -56,10 +54,9 @@ h2 = h1 + torch.tanh(w2 * h1)
 autolab.explore(h2)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Without shortcuts the gradient is a product of twenty local derivatives, and small factors make a tiny product. With $h + f(h)$ the local
-# derivative is $1 + f'(h)$: one path has the factor 1 at every layer, so the gradient arrives whole.
+# **Why.** Without shortcuts the gradient is a product of twenty local derivatives, and if the factors are small, the product is tiny. With $h + f(h)$ each local derivative is $1 + f'(h)$. So there is one path that has the factor 1 at every layer, and along this path the whole gradient arrives.
 #
-# PyTorch's ResNets save memory, too: their ReLU works in place, it overwrites what the batch normalisation before it has computed.
+# PyTorch's ResNets also save memory. Their ReLU works in place, that is, it overwrites the result of the batch normalisation before it.
 
 # %% tags=["predict"]
 q35 = predict("03.q35")
@@ -79,10 +76,9 @@ print("backward works:", works)
 q35.reveal(works)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A batch normalisation saves its *input*, and that is untouched. Behind a `tanh`, which saves its result, the same ReLU would be an error.
+# **Why.** Batch normalisation saves its *input*, and the ReLU doesn't touch it. After a `tanh`, the same ReLU would cause an error, because `tanh` saves its result.
 #
-# There are two kinds of such blocks. A basic block has two 3x3 convolutions. A **bottleneck** first shrinks the channels with a 1x1
-# convolution, works there, and widens again:
+# ResNets use two kinds of blocks. A basic block has two 3x3 convolutions. A **bottleneck** first reduces the number of channels with a 1x1 convolution, works on the few that are left, and then increases the number again:
 
 # %% tags=["code"]
 from autolab.vision.models import resnet9
@@ -101,10 +97,9 @@ print("convolutions with a bias in it:   ", len(with_bias))
 del small, convolutions                       # 10 MB
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 03.14: add what came in
+# ### Exercise 03.14: add the input
 #
-# Write `residual(x, branch, shortcut)`. `branch` and `shortcut` are functions. The result is the ReLU (what is negative becomes 0) of the sum of `branch(x)` and `x`. Where
-# `shortcut` is not None, its result takes the place of `x` in the sum, because the shapes differ.
+# Write `residual(x, branch, shortcut)`, where `branch` and `shortcut` are functions. It adds `x` to `branch(x)` and returns the ReLU of the sum, which replaces negative numbers by 0. If `shortcut` is not None, add `shortcut(x)` instead of `x`. This is needed when the shapes of `x` and `branch(x)` differ.
 
 # %% tags=["exercise"]
 def residual(x, branch, shortcut=None):
@@ -113,6 +108,6 @@ def residual(x, branch, shortcut=None):
 check("03.14", residual)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a sum hands the whole gradient on; a bias before a normalisation does nothing.
+# **Takeaway:** a sum passes on the whole gradient, and a bias before a normalisation has no effect.
 # PyTorch on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html); the idea:
 # [He et al., 2016](https://arxiv.org/abs/1512.03385).

@@ -1,10 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 2. The network that everybody uses
 #
-# The same steps with the network that half of all tutorials use. Its weights come from ImageNet, 1.3 million photographs, and are a file of 45 MB on the internet. This cell uses them if they are on your computer already, and otherwise goes on with **random
-# weights**, and says which. With random weights every step works. The answers mean nothing.
+# Let's repeat the same steps with ResNet-18, which you will meet in many tutorials. Its weights were trained on ImageNet, that is, on 1.3 million photographs. They are a file of 45 MB on the internet. If the file is already on your computer, the next cell uses it. Otherwise it continues with **random weights** and says so. With random weights every step still works, but the answers mean nothing.
 #
-# To get the file once, run `torch.vision.models.resnet18(weights="DEFAULT")` in a cell of your own. It is then kept for all notebooks, and for PyTorch too.
+# To get the file, run `torch.vision.models.resnet18(weights="DEFAULT")` once in a cell of your own. The file is then kept for all notebooks, and for PyTorch too.
 
 # %% tags=["predict"]
 q24 = predict("03.q24")
@@ -33,7 +32,7 @@ print(f"trained: {trained:,} of {sum(p.numel() for p in big.parameters()):,} num
 q24.reveal(trained)
 
 # %% [markdown]
-# The network wants colour images of 224 by 224 pixels, with the mean and the spread of ImageNet. `weights.transforms()` makes them. A grey image becomes a colour image by repeating its one channel.
+# The network expects colour images of 224 by 224 pixels, with the mean and the standard deviation of ImageNet. `weights.transforms()` returns a function that makes such images. To turn a grey image into a colour image, we repeat its only channel three times.
 
 # %% tags=["code"]
 prepare_image = weights.transforms()
@@ -55,7 +54,7 @@ print("features:", tuple(features.shape), " the loss fell:", losses[-1] < losses
 FreezePanel(big, optimizer)
 
 # %% [markdown]
-# And this is the whole graph of a training step, with one photograph. Seventeen layers ran, and left nothing in it. All that backward has to walk is the eighteenth, the head, and the loss.
+# The next picture shows the whole graph of one training step with one photograph. The seventeen frozen layers ran without leaving anything in the graph. So the backward pass only crosses the last layer, which is the head, and the loss.
 
 # %% tags=["picture"]
 optimizer.zero_grad()
@@ -63,15 +62,14 @@ loss = F.cross_entropy(big(photos[:1]), few_y[:1])
 autolab.explore(loss, params=dict(big.fc.named_parameters()))
 
 # %% [markdown] tags=["explain"]
-# **Why.** In numbers: $512 \cdot 5 + 5 = 2565$ trained numbers of more than eleven million. Gradients and momentum are kept for those only. The panel says how many megabytes that saves.
+# **Why.** Only $512 \cdot 5 + 5 = 2565$ of more than eleven million numbers are trained. Gradients and momentum are stored only for these, and the panel says how many megabytes this saves.
 #
-# The four comments in the cell are the order to remember. Freeze first, so that the new head is not frozen. Replace the head before the optimizer is built, so that the optimizer knows it. Set the mode last, because `train()` and `eval()` reach only the modules that
-# are there.
+# Remember the order of the four comments in the cell. Freeze first, so that the new head isn't frozen. Replace the head before you build the optimizer, so that the optimizer holds the new head. Set the mode last, because `train()` and `eval()` only affect the modules that exist at that moment.
 #
-# In older code you find `resnet18(pretrained=True)`, a loop that freezes everything, and training with the network left in training mode. You can now say what is missing: the name of the weights, and `eval()` for the frozen statistics.
+# In older code you often see `resnet18(pretrained=True)`, a loop that freezes everything, and a training with the network in training mode. You can now say what is missing there: the name of the weights, and `eval()` for the frozen statistics.
 
 # %% [markdown]
-# How long would a large layer take on a GPU? A clock is read before and after.
+# How long would a large layer take on a GPU? Let's read a clock before and after it.
 
 # %% tags=["predict"]
 q36 = predict("03.q36")
@@ -96,7 +94,7 @@ q36.reveal(said, done)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.12: the whole preparation
 #
-# Write `prepare(model, classes, lr)`. It prepares a pretrained network with the head `fc` for training the head only: body frozen, new head, statistics kept. It returns an optimizer that has the new head and nothing else.
+# Write `prepare(model, classes, lr)`. It prepares a pretrained network with the head `fc` for training only the head. So the body is frozen, the head is new, and the statistics don't change. The function returns an optimizer that holds the new head and nothing else.
 
 # %% tags=["exercise"]
 def prepare(model, classes, lr):
@@ -105,7 +103,7 @@ def prepare(model, classes, lr):
 check("03.12", prepare)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** freeze, replace, optimizer, mode. In this order.
+# **Takeaway:** freeze, replace the head, build the optimizer, and set the mode, in this order.
 # PyTorch's [tutorial on transfer learning](https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html), torchvision on [its weights](https://docs.pytorch.org/vision/stable/models.html).
 
 # %% tags=["progress"]

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Filters and features
 #
-# The first filters look for edges and strokes. Compare them with the filters of a network that was never trained.
+# The first filters of a network look for edges and strokes. Let's compare the pretrained filters with those of a network that was never trained.
 
 # %% tags=["picture"]
 torch.manual_seed(0)
@@ -12,9 +12,7 @@ autolab.viz.plot_filters(untrained.conv1, ax=right, title="conv1, random")
 plt.show()
 
 # %% [markdown]
-# What goes into the head are 64 features. Nobody can look at 64 dimensions. So you turn the cloud of features until two directions show as
-# much of it as possible, and look from there. This is **PCA**: subtract the mean, and take those eigenvectors of the covariance that have the
-# largest eigenvalues. (An eigenvector is a direction that a matrix only stretches; the eigenvalue says by how much.)
+# The head receives 64 features, and we can't look at 64 dimensions. Instead we rotate the cloud of features until two directions show as much of it as possible, and look at it from there. This is called **PCA**. We subtract the mean, compute the covariance matrix, and take the eigenvectors with the largest eigenvalues. (An eigenvector is a direction that a matrix only stretches, and its eigenvalue says by how much.)
 
 # %% tags=["predict"]
 q10 = predict("03.q10")
@@ -44,16 +42,16 @@ plt.show()
 q10.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Nobody told the network that there is such a thing as a 6. Still the 6s lie together: they have strokes and bends in common, and the network learned to
-# measure strokes and bends. With random weights the digits lie mixed: chance would be 20 %. The picture also shows the limits. The clumps overlap, and a straight
-# line cannot part them all. What that means for a head trained alone, [Ways to fine-tune, compared](03_methods.ipynb) measures.
+# **Why.** Nobody told the network that there is such a digit as a 6. Nevertheless the 6s lie together, because they have strokes and curves in common, and the network has learned to measure strokes and curves. With random weights the digits lie mixed up, and chance would be 20 %.
 #
-# In symbols: with the centred features $X$ of $n$ images, the covariance is $X^\top X/(n-1)$. Its eigenvectors are the directions, its eigenvalues the variance along them.
+# The picture also shows the limits of these features. The clumps overlap, so straight lines can't separate all of them. [Ways to fine-tune, compared](03_methods.ipynb) measures what this means for a head that is trained alone.
+#
+# In symbols, if $X$ contains the centred features of $n$ images, the covariance is $X^\top X/(n-1)$. Its eigenvectors are the directions, and its eigenvalues are the variances along them.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.1: the strongest directions
 #
-# Write `strongest(features, k)`: the coordinates of each row along the `k` strongest directions, the strongest first. Shape `(n, k)`.
+# Write `strongest(features, k)`. It returns the coordinates of each row along the `k` strongest directions, with the strongest direction first. The result has the shape `(n, k)`.
 
 # %% tags=["exercise"]
 def strongest(features, k):
@@ -62,5 +60,5 @@ def strongest(features, k):
 check("03.1", strongest)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** features measure strokes and bends, and those are in the new digits too.
+# **Takeaway:** the features measure strokes and curves, and these occur in the new digits too.
 # PyTorch on [`torch.linalg.eigh`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.eigh.html).

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. An error, and an answer from the internet
 #
-# Here is a mistake that is easily made: replace the head first, and freeze everything afterwards. Then the new head is frozen too. This error is on purpose:
+# Here is a mistake that is easy to make. You replace the head first and freeze everything afterwards, so the new head is frozen too. The next cell raises an error on purpose:
 
 # %% tags=["code", "raises-exception"]
 torch.manual_seed(0)
@@ -11,7 +11,7 @@ loss = F.cross_entropy(model(x), y)
 loss.backward()
 
 # %% [markdown]
-# The message says that the loss does not require a gradient. On the internet you find an answer: then let it require one, `loss.requires_grad = True`.
+# The message says that the loss does not require a gradient. On the internet you can find the advice to change that with `loss.requires_grad = True`. Let's try it.
 
 # %% tags=["predict"]
 q11 = predict("03.q11")
@@ -35,8 +35,9 @@ print("did the loss change?", len(set(losses)) > 1)
 q11.reveal(losses)
 
 # %% [markdown]
-# Below is an engine built by somebody who believes that the flag connects. On this program it gives what the right one gives. Change the program until the two differ, and
-# name it: `game.name(…)`.
+# Suppose somebody believes that the flag connects the loss with the weights, and builds an engine that works like this. The next cell gives you that engine. On the program below it agrees with the correct engine. Change the program until the results differ, and then name the rule with `game.name("…")`.
+#
+# To find the difference, try the ways of this section that leave a loss without a path to the weights. For example, freeze the weight or use `detach()`, and then set the flag.
 
 # %% tags=["catch"]
 game = autolab.specimens.catch(seed=16, level=2)
@@ -50,11 +51,9 @@ def mine():
 game.try_(mine)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `loss.requires_grad = True` makes the loss a leaf of its own. No node leads from it to any weight, so `backward()` fills `loss.grad` and nothing else. The message was right,
-# and what it asked for was a trained parameter.
+# **Why.** `loss.requires_grad = True` turns the loss into a leaf. No node leads from it to any weight, so `backward()` fills `loss.grad` and nothing else. The message was right, because a trained parameter was missing. The flag removed the message, but it didn't add the parameter.
 #
-# Now the right order: freeze, then replace the head. A new layer wants gradients by itself. And since the body never changes, its features never change. So compute them
-# once, and train the head on them.
+# Now let's use the right order, that is, freeze first and replace the head afterwards. A new layer requires gradients from the beginning. And because the body never changes, its features for an image never change either. So we compute the features once and train the head on them.
 
 # %% tags=["predict"]
 q12 = predict("03.q12")
@@ -92,9 +91,9 @@ q12.reveal(through_the_body)
 axes = autolab.viz.plot_losses({"training loss of the head": losses})
 
 # %% [markdown] tags=["explain"]
-# **Why.** 50 images, once. Without stored features it would be $60 \cdot 50 = 3000$. There are conditions: the body is frozen, it is in evaluation mode, and the images are the same in
-# every epoch. Who turns and shifts the images anew in every epoch has new features in every epoch. `finetune.cached_features` stores features for a whole data set, and refuses a body that
-# is not frozen or not in evaluation mode.
+# **Why.** Each of the 50 images ran through the body once. Without stored features it would be $60 \cdot 50 = 3000$ images.
+#
+# Three conditions have to hold. The body is frozen, it is in evaluation mode, and the images are the same in every epoch. If you rotate and shift the images differently in each epoch, for example, the features change in each epoch as well. `finetune.cached_features` stores the features of a whole data set. It raises an error if the body is not frozen or not in evaluation mode.
 
 # %% tags=["predict"]
 q29 = predict("03.q29")
@@ -122,9 +121,9 @@ print("b:", found[1])
 q29.reveal(found)
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 03.4: mend a head that does not learn
+# ### Exercise 03.4: fix a head that does not learn
 #
-# `train_head` is meant to train the head `model.fc`, and to leave the rest frozen. The network comes in evaluation mode, with its new head in place. Somebody has silenced the error. Mend it.
+# `train_head` should train the head `model.fc` and leave the rest of the network frozen. The network arrives in evaluation mode, with its new head in place. In this version somebody has silenced the error instead of fixing its cause. Fix the function.
 
 # %% tags=["exercise"]
 def train_head(model, inputs, labels, steps, lr):
@@ -142,7 +141,7 @@ def train_head(model, inputs, labels, steps, lr):
 check("03.4", train_head)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** "does not require grad" means that no trained parameter was used; never answer it by setting the flag on the loss.
+# **Takeaway:** "does not require grad" means that no trained parameter was used, so don't answer it by setting the flag on the loss.
 # PyTorch on [`requires_grad`](https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad).
 
 # %% tags=["words"]

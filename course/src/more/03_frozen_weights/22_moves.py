@@ -1,9 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 1. A race of optimizers
 #
-# Optimizers differ in what they do besides following the gradient. With **momentum** 0.9 a step is the gradient times the rate, plus 0.9 of the
-# step before. **Weight decay** 0.5 adds half of the weight itself to its gradient, so it is pulled towards zero. Adam rolls too, and divides the step of each weight by the size that
-# its gradient has had lately, so it gets five times the rate here. Let them race in the valley of lesson 1: step, and watch which one overshoots. Which one is still fast where the slope is zero? Then click another start, or change the rate.
+# Optimizers differ in what they do besides following the gradient. With a **momentum** of 0.9, each step is the rate times the gradient, plus 0.9 of the step before. With a **weight decay** of 0.5, half of the weight is added to its gradient, so the weight is pulled towards zero. Adam has momentum too, and it divides the step of each weight by the recent size of its gradient. Because of this division, its rate has another meaning. Here we therefore give it five times the rate of the other optimizers.
+#
+# Let them race in the valley of lesson 1. Step through the picture and watch which optimizer overshoots, and which one is still fast where the slope is zero. Then click another starting point or change the rate.
 
 # %% tags=["picture"]
 w, b = torch.tensor(4.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
@@ -16,8 +16,7 @@ LossLandscape(lambda: (w - 1) ** 2 + 8 * b ** 2, {"w": w, "b": b},
               optimizers=optimizers, lr=0.02, steps=30)
 
 # %% [markdown]
-# Now one weight, trained for three steps, then frozen. The loop goes on with `optimizer.step()`, because other weights are still trained. Two things can differ: what the loop leaves in `.grad`, and
-# what the optimizer does besides following the gradient.
+# Now we take a single weight, train it for three steps, and then freeze it. The loop still calls `optimizer.step()`, as it would if other weights were trained. Two things can differ: what the loop leaves in `.grad`, and what the optimizer does besides following the gradient.
 
 # %% tags=["predict"]
 q13 = predict("03.q13")
@@ -61,7 +60,7 @@ plots.curves(range(9), shown, xlabel="step", ylabel="w", mark={"frozen from here
 plt.show()
 
 # %% [markdown]
-# Step through the moment itself: `.grad` is set to zero, and `step()` moves `w` all the same.
+# Let's step through this moment. `.grad` is set to zero, but `step()` changes `w` anyway.
 
 # %% tags=["picture"]
 w = torch.tensor([1.0], requires_grad=True)
@@ -74,7 +73,7 @@ with autolab.record() as still_moving:
 autolab.explore(still_moving)
 
 # %% [markdown]
-# Who believes that a gradient of zero moves nothing, builds this engine. Find a training that gives it away, and name it.
+# If you believe that a gradient of zero changes nothing, you would build the engine in the next cell. Find a training on which it differs from the correct engine, and name the rule with `game.name("…")`. Change one thing at a time, for example the settings of the optimizer, or the way in which the loop clears the gradient.
 
 # %% tags=["catch"]
 game = autolab.specimens.catch(seed=0, level=3)
@@ -91,11 +90,11 @@ def mine():
 game.try_(mine)
 
 # %% [markdown] tags=["explain"]
-# **Why.** An optimizer does not look at `requires_grad`. It asks one thing: is `.grad` None? If so, it passes over the parameter. A gradient of *zero* is a gradient: with momentum
-# $v \leftarrow 0.9\,v + 0$ and $w \leftarrow w - 0.1\,v$, so $w$ rolls on. With weight decay the step is $w \leftarrow w - 0.1 \cdot (0 + 0.5\,w)$: each step takes away 5 %.
+# **Why.** An optimizer doesn't look at `requires_grad`. It only checks whether `.grad` is None, and if so, it skips the parameter. A gradient of *zero* is still a gradient. With momentum the optimizer computes $v \leftarrow 0.9\,v + 0$ and $w \leftarrow w - 0.1\,v$, so $w$ continues to move. With weight decay the step is $w \leftarrow w - 0.1 \cdot (0 + 0.5\,w)$, so each step takes away 5 % of the weight.
 #
-# `zero_grad()` has set gradients to None by default since PyTorch 2.0. Older code says `zero_grad(set_to_none=False)`, or `p.grad.zero_()`, and has this trap. A second one is in every version: freeze a
-# layer between `backward()` and `step()`, or never clear again, and the last gradient is still there. It is stepped once more, or for ever.
+# Since PyTorch 2.0, `zero_grad()` sets gradients to None by default. Older code calls `zero_grad(set_to_none=False)` or `p.grad.zero_()` instead, and falls into this trap.
+#
+# There is a second trap, which exists in every version. If you freeze a layer between `backward()` and `step()`, the last gradient is still in `.grad`, so it is used once more. If the loop never clears it, it is used in every step.
 
 # %% tags=["code"]
 w = torch.tensor([1.0], requires_grad=True)
@@ -107,8 +106,7 @@ for step in range(3):
     print(w)
 
 # %% [markdown]
-# And the statistics of batch normalisation? Its formula calls the 0.1 of its running averages `momentum`. So somebody has an idea: `momentum = 0`,
-# instead of evaluation mode.
+# What about the statistics of batch normalisation? The factor 0.1 in its running averages is also called `momentum`. This suggests an idea: set `momentum = 0` instead of using evaluation mode.
 
 # %% tags=["predict"]
 q14 = predict("03.q14")
@@ -134,14 +132,12 @@ print("the same in eval mode:", same_in_eval)
 q14.reveal(same)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `momentum = 0` stops the averages from moving. In training mode the layer still normalises by the batch, so the answer to one image
-# depends on its neighbours. Evaluation mode changes both.
+# **Why.** With `momentum = 0` the averages no longer change. But in training mode the layer still normalises with the current batch, so the answer for an image depends on the other images in the batch. Evaluation mode solves both problems.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.6: frozen for good
 #
-# `freeze_for_good(layer)` is called in the middle of a training. After that, no optimizer may move the layer, whatever its settings, and whether or not the loop clears gradients. Mend it. Nothing has to
-# be returned.
+# `freeze_for_good(layer)` is called in the middle of a training. After that, no optimizer may change the layer, whatever its settings are, and whether or not the loop clears the gradients. The version below doesn't achieve this. Fix it. The function doesn't have to return anything.
 
 # %% tags=["exercise"]
 def freeze_for_good(layer):
@@ -151,7 +147,7 @@ def freeze_for_good(layer):
 check("03.6", freeze_for_good)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** frozen means `requires_grad` False *and* `.grad` None.
+# **Takeaway:** a weight is only frozen for good if `requires_grad` is False *and* `.grad` is None.
 # PyTorch on [`zero_grad`](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html).
 
 # %% tags=["words"]

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. A layer that joins late
 #
-# You trained the head alone. Now `layer3` may learn too, so you unfreeze it. The optimizer was given what required a gradient at the time:
+# Suppose you have trained the head alone, and now you want `layer3` to learn as well. So you unfreeze it. The optimizer was built earlier, with the parameters that required a gradient at that time.
 
 # %% tags=["predict"]
 q15 = predict("03.q15")
@@ -35,17 +35,15 @@ print("and given to the optimizer: ", layers_that_move(model, optimizer))
 q15.reveal(moved)
 
 # %% [markdown]
-# No error and no warning. The panel looks at both, the network and its optimizer. Here a fresh optimizer knows the head only:
+# There was no error and no warning. The freeze panel compares the network with its optimizer, so it can tell you about the problem. In the next picture, the optimizer only holds the head:
 
 # %% tags=["picture"]
 FreezePanel(model, torch.optim.SGD(model.fc.parameters(), lr=0.05))
 
 # %% [markdown] tags=["explain"]
-# **Why.** An optimizer trains the parameters it was given, these objects and no others. Gradients arrive at `layer3` all the same, and pile up
-# unused: `optimizer.zero_grad()` does not know them either.
+# **Why.** An optimizer trains exactly the parameter objects that it was given. `layer3` receives gradients, but they accumulate unused, because `optimizer.zero_grad()` doesn't know these parameters either.
 #
-# **Three ways that work.** Build the optimizer last, when the layers are in place. Or give it all parameters, frozen ones too: it passes over those without a gradient. Or add a group with `add_param_group` when
-# you unfreeze. A parameter that is in a group already is refused. This error is on purpose:
+# **Three ways that work.** You can build the optimizer last, when all layers are in place. You can also give it all parameters from the beginning, because it skips the frozen ones as long as they have no gradient. Or you can add a group with `add_param_group` when you unfreeze a layer. If a parameter is already in a group, adding it again raises an error. The next cell shows this on purpose:
 
 # %% tags=["code", "raises-exception"]
 optimizer.add_param_group({"params": list(model.layer3.parameters())})
@@ -53,8 +51,7 @@ optimizer.add_param_group({"params": list(model.layer3.parameters())})
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.7: unfreeze, and tell the optimizer
 #
-# Write `unfreeze(layer, optimizer, lr)`. After it the layer is trained, with the rate `lr` if it is new to the optimizer. An optimizer that has the layer already keeps the rate it has for it. Nothing has to be
-# returned.
+# Write `unfreeze(layer, optimizer, lr)`. After the call, the layer is trained. If it is new to the optimizer, its rate is `lr`. If the optimizer already holds the layer, it keeps its present rate. The function doesn't have to return anything.
 
 # %% tags=["exercise"]
 def unfreeze(layer, optimizer, lr):
@@ -63,7 +60,7 @@ def unfreeze(layer, optimizer, lr):
 check("03.7", unfreeze)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** replace and freeze first, build the optimizer last.
+# **Takeaway:** first replace and freeze layers, and build the optimizer last.
 # PyTorch on [`add_param_group`](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.add_param_group.html).
 
 # %% tags=["progress"]

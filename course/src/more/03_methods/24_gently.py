@@ -1,9 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 1. Between the head and everything
 #
-# Training the head alone leaves the body as it is. Training everything at full speed may destroy what it knows, before the new head has learned anything. In between there are three ways.
+# If you train only the head, the body stays as it is. If you train everything at full speed, you may destroy what the body knows before the new head has learned anything. Between these two extremes there are three well-known methods.
 #
-# **Discriminative rates**: the nearer to the input, the smaller the steps, because edges are edges in every task. An optimizer takes a rate for each **parameter group**:
+# With **discriminative rates**, layers nearer to the input take smaller steps, because edges are useful for every task. An optimizer accepts a separate rate for each **parameter group**:
 
 # %% tags=["code"]
 torch.manual_seed(0)
@@ -24,10 +24,9 @@ agree = [g["lr"] for g in same] == [g["lr"] for g in groups]
 print("finetune.parameter_groups says the same:", agree)
 
 # %% [markdown]
-# **Gradual unfreezing**: first the head alone, then one layer more every few epochs, from the head down. You know what it needs: exercise 03.7 is one step of it.
+# With **gradual unfreezing**, you train the head alone at first, and then unfreeze one more layer every few epochs, from the head down. Exercise 03.7 is one step of this method.
 #
-# **Adapter (LoRA)**: leave the weight $W$ frozen, and add to it the product of two thin matrices that are trained: $W + \frac{\alpha}{r} B A$. With rank $r$, $A$ has $r$ rows
-# and $B$ has $r$ columns. For a convolution, $A$ is a convolution to $r$ channels and $B$ a 1x1 convolution to the channels wanted.
+# An **adapter (LoRA)** leaves the weight $W$ frozen and adds the product of two thin matrices, which are trained: $W + \frac{\alpha}{r} B A$. If the rank is $r$, then $A$ has $r$ rows and $B$ has $r$ columns. For a convolution, $A$ is a convolution to $r$ channels, and $B$ is a 1x1 convolution from there to the output channels.
 
 # %% tags=["predict"]
 q16 = predict("03.q16")
@@ -65,23 +64,21 @@ print("trained:", trained)
 q16.reveal(trained)
 
 # %% [markdown]
-# The graph of the small adapter. The weight of the base is data here. In the backward half, look at what arrives at `A`: zeros, at the first step. `B` gets a gradient at once, and once `B` has moved `A` does too.
+# The next picture shows the graph of the small adapter. Because the weight of the base is frozen, it appears as data. In the backward pass, look at the gradient that arrives at `A`. It is zero in the first step. `B` gets a gradient different from zero at once, and as soon as `B` has changed, `A` gets one too.
 
 # %% tags=["picture"]
 loss = adapter(inputs).pow(2).mean()
 autolab.explore(loss, params=dict(adapter.named_parameters()))
 
 # %% [markdown] tags=["explain"]
-# **Why.** $B$ starts at zero, so $BA = 0$, and the network starts as it was: training begins at what it knows. If $A$ were zero as well, both gradients would be zero for ever: the gradient of $A$ has the factor $B$, and that of $B$ the factor
-# $A$.
+# **Why.** $B$ starts at zero, so $BA = 0$ and the network gives the same answers as before. The training therefore begins with what the network knows. If $A$ started at zero as well, both gradients would stay zero forever, because the gradient of $A$ has the factor $B$, and the gradient of $B$ has the factor $A$.
 #
-# In numbers: $8 \cdot 64 \cdot 3 \cdot 3 + 64 \cdot 8 = 5120$ trained numbers instead of $64 \cdot 64 \cdot 3 \cdot 3 = 36864$. Fewer numbers to fit with few examples, and less to store: one body, and a small file for each task. After training,
-# the product is added to the weight once, and the adapter costs nothing any more. `finetune.merge_lora` does that.
+# The adapter trains $8 \cdot 64 \cdot 3 \cdot 3 + 64 \cdot 8 = 5120$ numbers instead of $64 \cdot 64 \cdot 3 \cdot 3 = 36864$. So there are fewer numbers to fit with few examples. There is also less to store, because you need only one body and a small file for each task. After the training, the product can be added to the weight, and then the adapter costs no extra time. `finetune.merge_lora` does this.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.8: merge an adapter
 #
-# Write `merge(weight, A, B, alpha)`. The layer computes `x @ weight.T + alpha / r * (x @ A.T @ B.T)`, where `r` is the number of rows of `A`. Return the one weight that does the same in a plain `Linear`. Leave the frozen weight as it is.
+# The layer computes `x @ weight.T + alpha / r * (x @ A.T @ B.T)`, where `r` is the number of rows of `A`. Write `merge(weight, A, B, alpha)`. It returns a single weight that gives the same results in a plain `Linear` layer. Don't change the frozen weight itself.
 
 # %% tags=["exercise"]
 def merge(weight, A, B, alpha):
@@ -90,6 +87,6 @@ def merge(weight, A, B, alpha):
 check("03.8", merge)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** between "head only" and "everything" there are smaller rates, later starts, and thin additions.
+# **Takeaway:** between "head only" and "everything" you can use smaller rates, unfreeze layers later, or add thin matrices.
 # PyTorch on [parameter groups](https://docs.pytorch.org/docs/stable/optim.html#per-parameter-options). Sources: [discriminative rates and gradual unfreezing](https://arxiv.org/abs/1801.06146),
 # [LoRA](https://arxiv.org/abs/2106.09685).

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. Which way is best
 #
-# Now all of them, on the same images: ten of each new digit, 60 epochs. Against them: the same network from scratch, with random weights. The rates were chosen on validation images, for other seeds than these.
+# Now let's compare all methods on the same images, with ten images of each new digit and 60 epochs. For comparison we also train the same network from scratch, that is, from random weights. The learning rates were chosen on validation images, with other seeds than the ones used here.
 
 # %% tags=["predict"]
 q17 = predict("03.q17")
@@ -42,7 +42,7 @@ def adapters():
     return model, [p for p in model.parameters() if p.requires_grad], 0.1, {}
 
 # %% [markdown]
-# `gradual()` hands over frozen weights, too. You have met something like it, in other clothes.
+# `gradual()` hands over the frozen weights, too. You saw something similar in the notebook on frozen weights.
 
 # %% tags=["predict"]
 q27 = predict("03.q27")
@@ -93,8 +93,7 @@ def run(method, seed, epochs):
     return curve, accuracy(model, task.test)
 
 # %% [markdown]
-# This cell takes the longest: six methods, three seeds. A **seed** decides which images you have, how the head starts, and in which order the images come. (In a browser
-# alone it makes do with one seed and half the epochs.)
+# This cell takes the longest: six methods, each with three seeds. A **seed** determines which images you get, how the head starts, and in which order the images come. (If the kit runs in a browser without a server, the cell uses only one seed and half the epochs.)
 
 # %% tags=["code"]
 epochs, seeds = (60, (0, 1, 2)) if threads_start() else (30, (0,))
@@ -119,7 +118,7 @@ q17.reveal(mean)
 q18.reveal(mean)
 
 # %% [markdown]
-# A bar is the mean of the seeds, the line on it their standard deviation, and each dot is one seed.
+# In the next picture, each bar is the mean over the seeds, the line on it is their standard deviation, and each dot is one seed.
 
 # %% tags=["picture"]
 plots.seeds(tests, ylabel="test accuracy, %", title=f"seeds: {len(seeds)}")
@@ -133,9 +132,9 @@ plots.curves(range(6, epochs + 1, 6), middle,
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Fifty images are too few to learn edges *and* digits. The pretrained body brings the edges. So every way that keeps and adapts it beats training from scratch.
+# **Why.** Fifty images are too few to learn both edges *and* digits. But the pretrained body already knows edges. That is why every method that keeps the body and adapts it is better than training from scratch.
 #
-# Head only is better than nothing, and no more than that. Over five seeds, `python -m benchmarks.finetuning` measured:
+# Training only the head is better than training from scratch, but not by much. The command `python -m benchmarks.finetuning` measured this over five seeds:
 #
 # | method | test accuracy, % | trained numbers |
 # |---|---|---|
@@ -146,14 +145,12 @@ plt.show()
 # | discriminative | 76.6 ± 2.3 | 77,685 |
 # | LoRA | 74.2 ± 0.8 | 16,269 |
 #
-# Head only gains 8 points. In your picture it may look like more: three seeds are few, and training from scratch varies most. It cannot gain much more: the features of the new digits overlap, and the head draws straight borders. The body knows five digits, which is little. A body that was trained on a million photographs often needs nothing but a new
-# head.
+# Head only gains 8 points. In your picture the gain may look larger, because three seeds are few and training from scratch varies most. It can't gain much more, since the features of the new digits overlap and a head can only draw straight borders. This body knows five digits, which is little. If a body was trained on a million photographs instead, a new head is often enough.
 #
-# Look at the spread as well. Between full fine-tuning and discriminative rates lies 1 point, and each varies by 2 or 3 from seed to seed. **From these runs nobody can say which of the two is better.** One run
-# with one seed would have told you a winner all the same. Your last digits may differ from these: processors add up in different orders, and training makes small differences grow.
+# Look at the spread as well. Full fine-tuning and discriminative rates differ by 1 point, but each of them varies by 2 or 3 points from seed to seed. **These runs can't tell us which of the two is better.** A single run with one seed would have named a winner anyway. Your last digits may differ from these, because processors add numbers in different orders and training amplifies small differences.
 
 # %% [markdown]
-# Three seeds, three networks. Could one take the mean of their weights? Two of them, and the obvious line:
+# We have trained several networks with different seeds. Could we average their weights? Let's try the most direct line with two networks:
 
 # %% tags=["predict"]
 q30 = predict("03.q30")
@@ -175,8 +172,7 @@ q30.reveal(outcome)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.9: an honest number
 #
-# You tried several learning rates. `validation` and `test` are dicts from the rate to a list of accuracies, one for each seed. Write `report(validation, test)`. It chooses a rate, and returns `(rate, accuracy)`: the accuracy that you may tell others
-# to expect, as a mean over the seeds.
+# Suppose you have tried several learning rates. `validation` and `test` are dicts that map each rate to a list of accuracies, one for each seed. Write `report(validation, test)`. It chooses a rate and returns `(rate, accuracy)`. The accuracy is the mean over the seeds that you can honestly tell other people to expect.
 
 # %% tags=["exercise"]
 def report(validation, test):
@@ -185,7 +181,7 @@ def report(validation, test):
 check("03.9", report)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** compare with training from scratch, over several seeds, and say the spread.
+# **Takeaway:** compare with training from scratch, use several seeds, and report the spread.
 # PyTorch on [reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html).
 
 # %% tags=["progress"]

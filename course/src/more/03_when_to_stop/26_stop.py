@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. When to stop
 #
-# Back to the head alone, on stored features, since it takes a second. Train it for 400 epochs rather than 60, and watch the loss on validation images too.
+# Let's go back to training the head alone on stored features, because that takes only a second. This time we train it for 400 epochs instead of 60, and we also measure the loss on validation images.
 
 # %% tags=["predict"]
 q19 = predict("03.q19")
@@ -44,13 +44,11 @@ plots.curves(range(400), losses, xlabel="epoch", ylabel="loss",
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** At first the head learns what 5s have in common. Later it learns what *these ten* 5s have in common, which the others do not share. And it grows sure of itself: its weights get larger, its
-# probabilities more extreme, and each mistake on a new image costs more. That is **overfitting**. The training loss cannot show it.
+# **Why.** At first the head learns what all 5s have in common. Later it learns what *these ten* 5s have in common, although other 5s don't share it. Its weights also grow, so its probabilities become more extreme and each mistake on a new image costs more. This is **overfitting**. The training loss can't show it, because it only measures the training images.
 #
-# **Early stopping**: keep the weights of the best validation loss so far, and stop when it has not got better for some epochs in a row. That number of epochs is the **patience**. `finetune.EarlyStopping` does it.
+# The remedy is **early stopping**. You keep the weights with the best validation loss so far, and stop when the loss hasn't improved for some epochs in a row. This number of epochs is called the **patience**. `finetune.EarlyStopping` does this for you.
 #
-# Now a real training: all layers, with early stopping. Press *Start* in the dashboard, pause, change the learning rate, and go on. The cell below it
-# waits until the training is over, and starts it if you did not.
+# Now let's train all layers with early stopping. Press *Start* in the dashboard. You can pause, change the learning rate, and continue. The cell below waits until the training is over. If you haven't pressed *Start*, it starts the training for you.
 
 # %% tags=["code"]
 torch.manual_seed(0)
@@ -83,8 +81,7 @@ first = dashboard.history.records[0]["val_loss"]
 print("the best is better than the first:", stopping.best < first)
 
 # %% [markdown]
-# `dashboard.history.records` has all that it showed. The curves of a whole network on a hundred images go up and down. A small patience stops at the first bump, a large one
-# trains longer for nothing. Try 3 and 20.
+# `dashboard.history.records` contains everything that the dashboard showed. When all layers learn from a few images, the curves go up and down a lot. If the patience is small, the training stops at the first bump. If it is large, the training continues for a long time without any gain. Try 3 and 20.
 
 # %% tags=["picture"]
 records = dashboard.history.records
@@ -99,7 +96,7 @@ autolab.viz.plot_confusion(answers()[1:], classes=list("56789"),
 plt.show()
 
 # %% [markdown]
-# What does *keeping* weights take? Here somebody keeps them by name, and every loss in a list, and trains on.
+# What does it mean to *keep* weights? Suppose a program stores them under a name, collects every loss in a list, and continues to train.
 
 # %% tags=["predict"]
 q31 = predict("03.q31")
@@ -132,11 +129,10 @@ q31.reveal(same)
 q32.reveal(with_graph)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `state_dict()` shares the memory of the network, as `from_numpy()` does with an array. `copy.deepcopy` of it, or a file, is a copy. And a loss in a list is the end of a graph:
-# keep `loss.item()`.
+# **Why.** `state_dict()` shares its memory with the network, just as `from_numpy()` shares its memory with an array. If you need a copy, use `copy.deepcopy` or save a file. A loss in a list keeps its whole graph alive, so store `loss.item()` instead.
 
 # %% [markdown]
-# Back to the stored features `train_x` of the beginning, and to a wish: could the *body* learn from them as well?
+# Let's return to the stored features `train_x`. Could the *body* learn from them as well?
 
 # %% tags=["predict"]
 q28 = predict("03.q28")
@@ -154,14 +150,12 @@ print("the stored features have a gradient:", reached, "- the body:", body)
 q28.reveal(body, reached)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The features were computed once, under `no_grad()`. The flag makes them a leaf, at which backward ends. What was not recorded, no flag brings back: it is the silenced error of [What the features know](03_features.ipynb)
-# in other clothes.
+# **Why.** The features were computed once, under `no_grad()`. The flag turns them into a leaf, so the backward pass ends there. A flag can't bring back a graph that was never recorded. This is the same mistake as setting the flag on the loss in [What the features know](03_features.ipynb).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.10: when to stop
 #
-# Write `stop(losses, patience)` for a list of validation losses, one for each epoch. It returns `(best, last)`: the epoch whose weights are kept, and the last epoch that is trained, both counted from 0. Training stops after the epoch in which the
-# best is `patience` epochs old. An equal loss is no improvement.
+# Write `stop(losses, patience)`, where `losses` contains the validation loss of each epoch. It returns `(best, last)`, that is, the epoch whose weights are kept and the last epoch that is trained. Both are counted from 0. The training stops after `patience` epochs in a row that were not better than the best one. An equal loss is not an improvement.
 
 # %% tags=["exercise"]
 def stop(losses, patience):
@@ -170,5 +164,5 @@ def stop(losses, patience):
 check("03.10", stop)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** the training loss tells you that it learns; only images that it is not trained on tell you when to stop.
+# **Takeaway:** the training loss tells you that the network learns, but only images outside the training tell you when to stop.
 # PyTorch on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html). On early stopping: [Prechelt 1998](https://doi.org/10.1007/3-540-49430-8_3).

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. What is in a file of weights
 #
-# What you save is a **state dict**: the tensors of a network by name, parameters and buffers. The file is PyTorch's. `torch.load` of PyTorch reads what you write here, and you read what PyTorch wrote.
+# When you save a network, you usually save its **state dict**. It contains the tensors of the network by name, both parameters and buffers. The file has PyTorch's format, so PyTorch can load what you save here, and you can load what PyTorch has saved.
 
 # %% tags=["code"]
 folder = Path(tempfile.mkdtemp())
@@ -18,7 +18,7 @@ with torch.no_grad():
     print("same answers:", torch.equal(twin.eval()(images), model.eval()(images)))
 
 # %% [markdown]
-# Now load the same file into a network for ten classes. Everything fits but the head. There is an argument `strict=False`.
+# Now let's load the same file into a network for ten classes. Everything fits except the head, and `load_state_dict` has an argument `strict=False`.
 
 # %% tags=["predict"]
 q20 = predict("03.q20")
@@ -37,8 +37,9 @@ except RuntimeError as error:
 q20.reveal(outcome)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `strict` is about *names*: entries that are missing, and entries that nobody knows. A wrong size is an error either way. Each line of the message says three things: which entry, which size is in the file ("from
-# checkpoint"), which size the network wants. Three kinds of such messages, and what they mean:
+# **Why.** `strict` is about *names*, that is, about entries that are missing and entries that the network doesn't know. A wrong size is always an error. Each line of the message says three things: the name of the entry, its size in the file ("from checkpoint"), and the size that the network needs.
+#
+# There are three common kinds of such messages. The next cell produces each of them:
 
 # %% tags=["code"]
 attempts = {
@@ -55,10 +56,9 @@ for name, given in attempts.items():
         print(f"{name:27}", ", ".join(kinds))
 
 # %% [markdown] tags=["explain"]
-# **Read the table.** A size mismatch alone: another head. All keys missing *and* as many unexpected: the names have a prefix, often `module.`, which a wrapper for several GPUs puts there. A few unexpected keys like `model` and `epoch`: you have a
-# whole checkpoint in hand, and the state dict is inside. `strict=False` would silence the last two, and load nothing at all.
+# **Read the table.** If there is only a size mismatch, the file has another head. If all keys are missing *and* just as many are unexpected, the names have a prefix. Often it is `module.`, which a wrapper for several GPUs adds. If there are a few unexpected keys such as `model` and `epoch`, you have loaded a whole checkpoint, and the state dict is inside it. In the last two cases `strict=False` would silence the error, but it would load nothing at all.
 #
-# **From a GPU.** A file remembers on which device a tensor was. On a computer without a GPU, loading such a file raises an error, on purpose here. The graphics card is a simulated one (lesson 2), the file is a real one.
+# **From a GPU.** A file remembers the device of each tensor. If you load a file from a GPU on a computer without one, you get an error. The next cell raises it on purpose. The GPU is simulated, as in lesson 2, but the file is real.
 
 # %% tags=["code", "raises-exception"]
 with autolab.cuda.simulate():
@@ -69,7 +69,7 @@ torch.load(folder / "from_gpu.pth")
 print(torch.load(folder / "from_gpu.pth", map_location="cpu"))
 
 # %% [markdown]
-# Now the other way: to the GPU. Three lines, and you have met what is in each of them.
+# Now let's go the other way, to the GPU. You have seen all the operations in the next cell before.
 
 # %% tags=["predict"]
 q33 = predict("03.q33")
@@ -101,7 +101,7 @@ q33.reveal(found)
 q34.reveal(weight.grad)
 
 # %% [markdown]
-# Another day you go on with the training. Is a file of weights enough for that?
+# Suppose you want to continue the training on another day. Is a file of weights enough for that?
 
 # %% tags=["predict"]
 q21 = predict("03.q21")
@@ -136,8 +136,7 @@ for with_optimizer in (True, False):
 q21.reveal(same)
 
 # %% [markdown]
-# To go on later, save the optimizer too: momentum is part of where a training stands. The graph of one of these steps is the same as ever. A loaded weight is a
-# leaf like any other.
+# If you want to continue later, save the optimizer as well, because its momentum is part of the state of a training. The graph of such a step looks the same as always, since a loaded weight is a leaf like any other.
 
 # %% tags=["picture"]
 autolab.viz.draw(F.cross_entropy(model(few_x), few_y), rankdir="TB",
@@ -146,8 +145,7 @@ autolab.viz.draw(F.cross_entropy(model(few_x), few_y), rankdir="TB",
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.11: load all but the head
 #
-# Write `load_body(model, state)`. It loads everything but the entries of the head `fc` into the network, keeps the network's own head, and returns the names left out, as a list. A file whose other names do not fit
-# must raise an error, as before. The code given here loads everything or nothing. Change it.
+# Write `load_body(model, state)`. It loads every entry except those of the head `fc` into the network, keeps the network's own head, and returns a list of the names that were left out. If the other names in the file don't fit, it must still raise an error. The code below loads either everything or nothing, so change it.
 
 # %% tags=["exercise"]
 def load_body(model, state):
@@ -156,7 +154,7 @@ def load_body(model, state):
 check("03.11", load_body)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** leave out what does not fit, by name, and stay strict about the rest.
+# **Takeaway:** leave out the entries that don't fit, by name, and stay strict about all others.
 # PyTorch on [saving and loading](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html) and [`load_state_dict`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict).
 
 # %% tags=["progress"]
