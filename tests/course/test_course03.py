@@ -30,6 +30,10 @@ def printed(cell):
     return "".join("".join(o["text"]) for o in cell["outputs"] if o["output_type"] == "stream")
 
 
+def percentages(cell):
+    return [int(number) for number in re.findall(r"(\d+) %", printed(cell))]
+
+
 PROSE = " ".join(" ".join(source(c).split()) for c in CELLS if c["cell_type"] == "markdown")
 
 
@@ -59,14 +63,18 @@ def test_every_prediction_is_revealed_with_one_of_its_choices():
 def test_every_comparison_that_is_printed_came_out_as_the_prose_says():
     said = printed(cell_with("methods = {"))
     assert said.count(": True") == 6 and "False" not in said
-    assert "a third are read now: True" in printed(cell_with("new_only =")) and "still read: False" in printed(cell_with("new_only ="))
-    assert printed(cell_with("rehearsed =")).count("True") == 2
-    assert printed(cell_with("before, after = reads_mine")).endswith("at least as often as before: True\n")
-    assert printed(cell_with("before, after = to_blame")).endswith("True\n")
+    learned, kept = percentages(cell_with("new_only ="))
+    assert learned > 33 and kept < 20
+    learned, kept = percentages(cell_with("rehearsed ="))
+    assert learned > 33 and kept > 60
+    before, after = percentages(cell_with("before, after = reads_mine"))
+    assert after >= before
+    before, after = map(float, re.findall(r"\d+\.\d", printed(cell_with("before, after = to_blame"))))
+    assert after < before / 10
 
 
 def test_nothing_printed_depends_on_how_a_processor_rounds():
-    """Accuracies after training are compared, or drawn; their digits are not printed."""
+    """The long comparison prints no digits of accuracies; the core prints whole percentages, which nbval leaves out."""
     compared = printed(cell_with("methods = {")) + printed(cell_with("stopping.restore(model)"))
     assert not re.search(r"\d+\.\d", compared)
 

@@ -374,7 +374,7 @@ WRONG = {
         ),
         (add_only, "it is still frozen"),
         (unfreeze_always, "refuses to have it twice"),
-        (unfreeze_default_rate, "The new group has the rate that the optimizer was built with"),
+        (unfreeze_default_rate, "The new group uses the rate that the optimizer was built with"),
     ],
     "03.8": [
         (lambda W, A, B, alpha: W + B @ A, "The scale alpha / r is missing"),
@@ -438,7 +438,7 @@ WRONG = {
     ],
     "03.13": [
         (lambda new, old, n: "text", "'text' came back: return a pair"),
-        (rehearsal_of_first, "Of each class so many are wanted"),
+        (rehearsal_of_first, "You need `per_class` images of each class"),
         (rehearsal_of_as_many, "the right number, but they are the first of all"),
         (rehearsal_alone, "The new ones are missing"),
         (

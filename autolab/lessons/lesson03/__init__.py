@@ -1,4 +1,4 @@
-"""Lesson 3: fine-tuning. One entry per exercise and per prediction of course/03_finetuning.ipynb."""
+"""Lesson 3: fine-tuning. One entry per exercise and per prediction of its notebooks."""
 
 from . import blocks, freezing, knowing, optimizers, practice, rehearsal
 from .questions import QUESTIONS, WORDS

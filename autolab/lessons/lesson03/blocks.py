@@ -1,4 +1,4 @@
-"""The exercise on shortcuts: a block that adds what came in."""
+"""The exercise on shortcuts: a block that adds its input to its result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..exercise import Case, Exercise, Mistake
 
 
 def block(answer, numbers, widened):
-    """What the block gives, and the gradient that arrives at its input."""
+    """Return the result of the block, and the gradient that arrives at its input."""
     x = torch.tensor(numbers, requires_grad=True)
     shortcut = (lambda t: torch.cat([t, -t])) if widened else None
     factor = torch.tensor([0.5, -3.0, 2.0, 1.0])[: 2 * len(numbers) if widened else len(numbers)]
@@ -52,7 +52,7 @@ def _always_x(x, branch, shortcut=None):
 
 adding = Exercise(
     id="03.14",
-    title="Add what came in",
+    title="Add the input",
     observe=block,
     reference=residual,
     cases=(
@@ -60,32 +60,37 @@ adding = Exercise(
             "x = [1., 2.], branch multiplies by [0.5, -3], no shortcut", lambda: ([1.0, 2.0], False)
         ),
         Case(
-            "x = [1., 2.], a branch and a shortcut that give four numbers",
+            "x = [1., 2.], a branch and a shortcut that return four numbers",
             lambda: ([1.0, 2.0], True),
         ),
         Case("x = [-1., 4.], no shortcut", lambda: ([-1.0, 4.0], False), public=False),
-        Case("x = [-2.], a shortcut that gives two numbers", lambda: ([-2.0], True), public=False),
+        Case(
+            "x = [-2.], a shortcut that returns two numbers", lambda: ([-2.0], True), public=False
+        ),
     ),
     mistakes=(
-        Mistake(_no_shortcut, "This is the branch alone. What came in has to be added to it."),
-        Mistake(_relu_inside, "The ReLU comes after the sum here: relu(branch(x) + x)."),
+        Mistake(_no_shortcut, "This is the branch alone. The input has to be added to it."),
+        Mistake(_relu_inside, "Here the ReLU has to come after the sum: relu(branch(x) + x)."),
         Mistake(_no_relu, "The sum is right. Its ReLU is missing."),
         Mistake(
             _detached,
-            "The numbers are right, but the path past the branch is cut: no gradient comes back along the shortcut.",
+            "The numbers are right, but the path past the branch is cut, so no gradient comes "
+            "back along the shortcut.",
         ),
         Mistake(
             _shortcut_of_the_branch,
-            "The shortcut is a way past the branch: it gets x, not what the branch made of it.",
+            "The shortcut leads past the branch, so its input is x and not the result of the "
+            "branch.",
         ),
         Mistake(
             _always_x,
-            "Without a shortcut that is right. Where there is one, its result takes the place of x.",
+            "This is right as long as there is no shortcut. If there is one, add its result "
+            "instead of x.",
         ),
     ),
     hints=(
-        "Two things are added. One is branch(x); which is the other?",
-        "The other is x, or shortcut(x) when shortcut is not None.",
+        "Two terms are added. One of them is branch(x). What is the second one?",
+        "The second one is x, or shortcut(x) if shortcut is not None.",
         "torch.relu(branch(x) + (x if shortcut is None else shortcut(x)))",
     ),
     leaves_out="branches that are modules, in training mode",

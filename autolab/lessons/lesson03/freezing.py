@@ -1,4 +1,4 @@
-"""Exercises of sections 3 to 6: who gets a gradient, the silenced error, batch normalisation, frozen for good."""
+"""Exercises on freezing: who gets a gradient, the silenced error, batch normalisation, frozen for good."""
 
 from __future__ import annotations
 
@@ -16,33 +16,37 @@ from .networks import batch, body, small, unchanged, undisturbed
 LEARN = {
     "b.requires_grad_(False)": (
         "a c",
-        "A frozen layer gets no gradient for its own weights. It still passes the gradient on to a.",
+        "A frozen layer gets no gradient for its own weights. It still passes the gradient on"
+        " to a.",
     ),
     "a.requires_grad_(False)": (
         "b c",
-        "a is the first layer: b and c are trained, and behind b nobody wants a gradient any more.",
+        "a is the first layer and it is frozen, so only b and c are trained. The gradient of "
+        "the input of b isn't needed.",
     ),
     "b.eval()": (
         "a b c",
-        "eval() changes what dropout and batch normalisation do. It has nothing to do with gradients.",
+        "eval() changes what dropout and batch normalisation do, but it has nothing to do "
+        "with gradients.",
     ),
     "h = b(a(x)).detach(); y = c(h)": (
         "c",
-        "detach() cuts the path: nothing before it gets a gradient, neither b nor a.",
+        "detach() cuts the path, so neither b nor a gets a gradient.",
     ),
     "with no_grad(): h = a(x)": (
         "b c",
-        "Under no_grad() nothing is recorded, so the path ends at h. b and c ran outside of the block.",
+        "Under no_grad() nothing is recorded, so the path ends at h. But b and c ran outside "
+        "the block.",
     ),
     "all frozen, loss.requires_grad = True": (
         "nobody",
-        "The flag makes the loss a leaf of its own. No node leads from it to any weight.",
+        "The flag makes the loss a leaf of its own, and no node leads from it to any weight.",
     ),
 }
 
 
 def _row(answer, code):
-    """One row of the table; the layers may be separated by spaces or commas."""
+    """Return one row of the table, in which spaces or commas may separate the layers."""
     said = answer[code]
     if isinstance(said, (list, tuple, set)):
         said = " ".join(map(str, said))
@@ -61,9 +65,12 @@ who_learns = Exercise(
         Case(code, partial(tuple, [code]), why=f"{code}: {why}") for code, (_, why) in LEARN.items()
     ),
     hints=(
-        "Ask two questions of each layer: does it want a gradient, and does a path of nodes lead from the loss to it?",
-        "requires_grad=False answers the first question with no. detach() and no_grad() cut the path.",
-        "Build it: three Linear layers, one backward(), and print layer.weight.grad is not None for each.",
+        "Ask two questions about each layer. Does it require a gradient? Does a path of nodes"
+        " lead from the loss to it?",
+        "With requires_grad=False the answer to the first question is no. detach() and "
+        "no_grad() cut the path.",
+        "Try it out: make three Linear layers, call backward() once, and print "
+        "layer.weight.grad is not None for each of them.",
     ),
     leaves_out="layers that are used twice",
 )
@@ -73,7 +80,7 @@ who_learns = Exercise(
 
 
 def train_head(model, inputs, labels, steps, lr, trained="head", silence=False, before=True):
-    """Trains the head of `model` for some steps; the other settings are the mistakes one can make."""
+    """Train the head of `model` for some steps; the other settings are typical mistakes."""
     if before:
         model.requires_grad_(False)
     if trained == "head":
@@ -117,7 +124,7 @@ def _pretrained(seed):
 
 mend_head = Exercise(
     id="03.4",
-    title="Mend a head that does not learn",
+    title="Fix a head that does not learn",
     observe=after_training,
     given=partial(train_head, trained="nothing", silence=True),
     reference=train_head,
@@ -129,36 +136,42 @@ mend_head = Exercise(
     mistakes=(
         Mistake(
             partial(train_head, trained="nothing", silence=True),
-            "loss.requires_grad = True silences the error, and that is all. The head is frozen too, so no path "
-            "leads from the loss to any weight.",
+            "loss.requires_grad = True silences the error, and that is all. The head is still "
+            "frozen, so no path leads from the loss to any weight.",
         ),
         Mistake(
             partial(train_head, trained="nothing"),
-            "Without the flag you get the error back, and the error is right: everything is frozen, the head "
-            "included. Unfreeze model.fc.",
+            "Without the flag you get the error back, and the error is right: everything is "
+            "frozen, the head included. Unfreeze model.fc.",
         ),
         Mistake(
             partial(train_head, trained="all"),
-            "Now everything is trained. The body is to stay frozen; only the head learns.",
+            "Now everything is trained. But the body should stay frozen, so that only the head "
+            "learns.",
         ),
         Mistake(
             partial(train_head, trained="weight"),
-            "The weight of the head learns and its bias does not. Both are parameters of model.fc.",
+            "The weight of the head learns, but its bias does not. Both are parameters of "
+            "model.fc.",
         ),
         Mistake(
             partial(train_head, before=False),
-            "The head is right. The body stays as it was only because the optimizer does not know it: it still "
-            "collects gradients, and backward() runs through the whole network for nothing.",
+            "The head is right. But the body is unchanged only because the optimizer doesn't hold"
+            " it. It still collects gradients, so backward() runs through the whole network for "
+            "nothing.",
         ),
         Mistake(
             partial(train_head, silence=True),
-            "The loss depends on the head now, so it has a history and refuses the flag. Take that line out.",
+            "The loss now depends on the head, so it is the result of an operation and refuses "
+            "the flag. Take that line out.",
         ),
     ),
     hints=(
-        "Take out the line with loss.requires_grad and read the error. Who in this network wants a gradient?",
-        "Freeze everything, then unfreeze the head. The order matters.",
-        "After the loop that freezes: model.fc.requires_grad_(True). And no line that touches loss.requires_grad.",
+        "Take out the line with loss.requires_grad and read the error. Which parameters of "
+        "this network require a gradient?",
+        "First freeze everything, and then unfreeze the head. The order matters.",
+        "After the loop that freezes, write model.fc.requires_grad_(True). You don't need "
+        "loss.requires_grad at all.",
     ),
     leaves_out="optimizers with momentum or weight decay",
 )
@@ -168,7 +181,7 @@ mend_head = Exercise(
 
 
 def train_mode(model, how="right"):
-    """Puts into training mode what is trained; `how` is a way to get it wrong."""
+    """Put the trained layers into training mode; `how` selects a typical mistake."""
     norms = [
         m
         for m in (model.children() if how == "children" else model.modules())
@@ -235,41 +248,46 @@ frozen_statistics = Exercise(
             lambda: (_frozen("layer1", "bn1", "layer2", "bn2"),),
             public=False,
         ),
-        Case("a frozen one inside layer1", lambda: (_nested(),), public=False),
+        Case("a frozen normalisation inside layer1", lambda: (_nested(),), public=False),
     ),
     mistakes=(
         Mistake(
             partial(train_mode, how="children"),
-            "A batch normalisation inside another module is missed: `model.children()` goes one level deep, `model.modules()` "
-            "through all.",
+            "A batch normalisation inside another module is missed, because `model.children()` "
+            "only goes one level deep. `model.modules()` visits all levels.",
         ),
         Mistake(
             partial(train_mode, how="train"),
-            "bn1 is in training mode at the end: its statistics move with every batch. If you did put it into "
-            "eval mode, model.train() came later and undid it.",
+            "bn1 is in training mode at the end, so its statistics change with every batch. If "
+            "you did put it into evaluation mode, model.train() came later and undid it.",
         ),
         Mistake(
             partial(train_mode, how="eval"),
-            "Everything is in evaluation mode. The layers that are trained, and dropout, belong in training mode.",
+            "Everything is in evaluation mode. But dropout and the layers that are trained should"
+            " be in training mode.",
         ),
         Mistake(
             partial(train_mode, how="momentum"),
-            "With momentum = 0 the statistics stay, but in training mode the layer still normalises by the batch: "
-            "what it answers to one image depends on the others. Use eval().",
+            "With momentum = 0 the statistics don't change, but in training mode the layer still "
+            "normalises by the batch. So the answer for one image depends on the others. Use "
+            "eval() instead.",
         ),
         Mistake(
             partial(train_mode, how="all"),
-            "You put every batch normalisation into evaluation mode, also the ones that are trained.",
+            "You put every batch normalisation into evaluation mode, also the ones that are "
+            "trained.",
         ),
         Mistake(
             partial(train_mode, how="modules"),
-            "A module without parameters, such as dropout, counts as frozen in your code. Ask only the batch "
-            "normalisations.",
+            "A module without parameters, such as dropout, counts as frozen in your code. Check "
+            "only the batch normalisations.",
         ),
     ),
     hints=(
-        "First model.train(), then take back what should not be in training mode.",
-        "Go through model.modules() and look for torch.nn.BatchNorm1d whose parameters have requires_grad False.",
+        "First call model.train(), and then put the frozen normalisations back into "
+        "evaluation mode.",
+        "Go through model.modules() and look for each torch.nn.BatchNorm1d whose parameters "
+        "have requires_grad False.",
         "if isinstance(m, torch.nn.BatchNorm1d) and not m.weight.requires_grad: m.eval()",
     ),
     leaves_out="normalisations without parameters, and other kinds of normalisation",
@@ -280,7 +298,7 @@ frozen_statistics = Exercise(
 
 
 def freeze_for_good(layer, flag=True, grad="none"):
-    """Freezes a layer; `flag` and `grad` say what is done about requires_grad and .grad."""
+    """Freeze a layer; `flag` and `grad` say what is done about requires_grad and .grad."""
     for parameter in layer.parameters():
         if flag:
             parameter.requires_grad_(False)
@@ -292,7 +310,7 @@ def freeze_for_good(layer, flag=True, grad="none"):
 
 @undisturbed
 def later(answer, build, zero):
-    """Two steps, then the layer is frozen, then two more steps. How far does it move in these?"""
+    """Take two steps, freeze the layer, take two more, and return how far it moves in these."""
     layer, head = nn.Linear(3, 2), nn.Linear(2, 1)
     optimizer, x = build([*layer.parameters(), *head.parameters()]), torch.ones(4, 3)
 
@@ -345,26 +363,31 @@ for_good = Exercise(
     mistakes=(
         Mistake(
             partial(freeze_for_good, grad="left"),
-            "requires_grad = False stops new gradients. The last one is still in .grad; zero_grad(set_to_none=False) "
-            "turns it into zeros, and momentum moves the weights all the same.",
+            "requires_grad = False stops new gradients. The last one is still in .grad, and "
+            "zero_grad(set_to_none=False) turns it into zeros. So momentum changes the weights "
+            "anyway.",
         ),
         Mistake(
             partial(freeze_for_good, grad="zero"),
-            "A gradient of zeros is a gradient: the optimizer steps, and momentum and weight decay move the weights. "
-            "It passes over a parameter only when .grad is None.",
+            "A gradient of zeros is a gradient, so momentum and weight decay change the weights. "
+            "The optimizer skips a parameter only if its .grad is None.",
         ),
         Mistake(
             partial(freeze_for_good, flag=False),
-            ".grad is None now, but the next backward() fills it again: requires_grad is still True.",
+            ".grad is None now, but the next backward() fills it again, because requires_grad is "
+            "still True.",
         ),
         Mistake(
             partial(freeze_for_good, flag=False, grad="zero"),
-            "Zeroed gradients are filled again by the next backward(): requires_grad is still True.",
+            "Zeroed gradients are filled again by the next backward(), because requires_grad is "
+            "still True.",
         ),
     ),
     hints=(
-        "Two things have to be done for each parameter: no new gradients, and no old one.",
-        "An optimizer passes over a parameter whose .grad is None. A gradient of zeros it does not pass over.",
+        "You have to do two things for each parameter: prevent new gradients, and remove the "
+        "old one.",
+        "An optimizer skips a parameter whose .grad is None, but it doesn't skip a gradient "
+        "of zeros.",
         "for p in layer.parameters(): p.requires_grad_(False); p.grad = None",
     ),
     leaves_out="optimizers that are built later",

@@ -1,4 +1,4 @@
-"""Exercises of sections 1 and 2: the features of a network in two dimensions, a new head."""
+"""Exercises on what a network knows: its features in two dimensions, a new head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .networks import batch, body, small, undisturbed, unchanged
 
 
 def cloud(rows, offset):
-    """Rows of features that lie far from zero, and are spread differently along each axis."""
+    """Return rows of features that lie far from zero and vary differently along each axis."""
     draw = torch.Generator().manual_seed(rows)
     return torch.randn(rows, 4, generator=draw) * torch.tensor([3.0, 1.0, 0.3, 0.1]) + torch.tensor(
         offset
@@ -21,7 +21,7 @@ def cloud(rows, offset):
 
 
 def strongest(features, k, centre=True, pick="last", turned=True):
-    """The coordinates of the rows along the k directions in which they differ most."""
+    """Return the coordinates of the rows along the k directions in which they differ most."""
     centred = features - features.mean(0) if centre else features
     _, vectors = torch.linalg.eigh(centred.T @ centred)
     if pick == "rows":
@@ -49,36 +49,42 @@ directions = Exercise(
     mistakes=(
         Mistake(
             lambda f, k: strongest(f, k, centre=False),
-            "The mean was not subtracted. Then the strongest direction points from zero to the middle of the "
-            "cloud, and says little about how the rows differ.",
+            "The mean was not subtracted. So the strongest direction points from zero to the "
+            "middle of the cloud, and it says little about how the rows differ.",
         ),
         Mistake(
             lambda f, k: (
                 f @ torch.linalg.eigh((f - f.mean(0)).T @ (f - f.mean(0)))[1][:, -k:]
             ).flip(1),
-            "The directions are right, but you projected the rows before their mean was subtracted.",
+            "The directions are right, but you projected the rows before their mean was "
+            "subtracted. Project the centred rows instead.",
         ),
         Mistake(
             lambda f, k: strongest(f, k, pick="first", turned=False),
-            "These are the weakest directions: eigh sorts the eigenvalues from small to large.",
+            "These are the weakest directions, because eigh sorts the eigenvalues from small to "
+            "large.",
         ),
         Mistake(
             lambda f, k: strongest(f, k, turned=False),
-            "The directions are right, but the strongest one has to come first. eigh gives it last.",
+            "The directions are right, but the strongest one has to come first, and eigh returns "
+            "it last.",
         ),
         Mistake(
             lambda f, k: strongest(f, k, pick="rows"),
-            "You took the last rows. The eigenvectors are the columns: vectors[:, -k:].",
+            "You took the last rows of the matrix. The eigenvectors are the columns, so you need "
+            "vectors[:, -k:].",
         ),
         Mistake(
             lambda f, k: strongest(f, k, pick="vectors", turned=True),
-            "These are the directions themselves. The coordinates are the centred rows times the directions.",
+            "These are the directions themselves. To get the coordinates, multiply the centred "
+            "rows by the directions.",
         ),
     ),
     hints=(
-        "Subtract features.mean(0) first: only the differences between the rows are of interest.",
-        "torch.linalg.eigh(centred.T @ centred) gives eigenvalues from small to large, and the directions as columns.",
-        "centred @ vectors[:, -k:].flip(1) has the strongest direction first.",
+        "First subtract features.mean(0), because only the differences between the rows matter.",
+        "torch.linalg.eigh(centred.T @ centred) returns the eigenvalues from small to large, "
+        "and the directions as columns.",
+        "centred @ vectors[:, -k:].flip(1) begins with the strongest direction.",
     ),
     leaves_out="features with two equally strong directions",
 )
@@ -126,7 +132,7 @@ def _fixed_inputs(model, classes):
 
 
 def give_head(model, classes):
-    """A new Linear in the place of model.fc."""
+    """Replace model.fc by a new Linear layer."""
     model.fc = nn.Linear(model.fc.in_features, classes)
     return model
 
@@ -155,35 +161,36 @@ new_head = Exercise(
     mistakes=(
         Mistake(
             _fixed_inputs,
-            "64 is the number of features of resnet_digits. Other networks have other numbers: ask the old head, "
-            "model.fc.in_features.",
+            "64 is the number of features of resnet_digits, but other networks have other "
+            "numbers. Read it from the old head instead: model.fc.in_features.",
         ),
         Mistake(
             _out_features,
-            "out_features is only the number that print() shows. The weight has kept its shape, and the network "
-            "its old answers.",
+            "out_features is only the number that print() shows. Changing it doesn't change the "
+            "shape of the weight, so the network still gives its old answers.",
         ),
         Mistake(
             lambda model, classes: nn.Sequential(model, nn.Linear(model.fc.out_features, classes)),
-            "You put a second layer behind the old head. All it gets to see are the old answers: put the new layer "
-            "in the place of model.fc.",
+            "You put a second layer behind the old head, so the new layer only sees the old "
+            "answers. Assign the new layer to model.fc instead.",
         ),
-        Mistake(_frozen_head, "The new head is frozen. It would stay as it was drawn at random."),
+        Mistake(_frozen_head, "The new head is frozen, so it would keep its random weights."),
         Mistake(
             lambda model, classes: nn.Linear(model.fc.in_features, classes),
             "You returned the head alone. Assign it to model.fc, and return the network.",
         ),
         Mistake(
             lambda model, classes: give_head(model, classes) and None,
-            "The head is in its place, but nothing is returned. End with `return model`.",
+            "The head is in place, but the function returns nothing. End with `return model`.",
         ),
     ),
     hints=(
-        "Assigning a module to an attribute replaces the one that was there: model.fc = ...",
-        "A Linear layer knows its number of inputs: model.fc.in_features.",
-        "model.fc = torch.nn.Linear(model.fc.in_features, classes), then return model.",
+        "If you assign a module to an attribute, it replaces the module that was there: "
+        "model.fc = ...",
+        "A Linear layer knows its number of inputs, which is model.fc.in_features.",
+        "Write model.fc = torch.nn.Linear(model.fc.in_features, classes), and then return model.",
     ),
-    leaves_out="networks whose head has another name than fc",
+    leaves_out="networks whose head has a name other than fc",
 )
 
 EXERCISES = (directions, new_head)

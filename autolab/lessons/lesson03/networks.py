@@ -1,4 +1,4 @@
-"""A small network that the checkers of lesson 3 try answers on: named like a ResNet, and built in a millisecond."""
+"""A small network with the names of a ResNet, on which the checkers of lesson 3 try answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autolab import nn
 
 
 class Small(nn.Module):
-    """(N, 5) to (N, classes): layer1 and bn1, layer2 and bn2, dropout, and the head fc with `width` inputs."""
+    """Map (N, 5) to (N, classes): layer1 and bn1, layer2 and bn2, dropout, and the head fc with `width` inputs."""
 
     def __init__(self, width: int = 4, classes: int = 3) -> None:
         super().__init__()
@@ -21,20 +21,20 @@ class Small(nn.Module):
         self.fc = nn.Linear(width, classes)
 
     def forward(self, x):
-        """Logits (N, classes)."""
+        """Return logits of shape (N, classes)."""
         x = self.bn1(self.layer1(x)).relu()
         return self.fc(self.dropout(self.bn2(self.layer2(x)).relu()))
 
 
 def small(seed: int = 0, **sizes: int) -> Small:
-    """The network with the weights of one seed, in training mode; the random stream stays as it is."""
+    """Return the network with the weights of one seed, in training mode, and leave the random stream as it is."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return Small(**sizes)
 
 
 def batch(seed: int = 0, count: int = 8, classes: int = 3) -> tuple[Any, Any]:
-    """Inputs (count, 5) and class numbers (count,)."""
+    """Return inputs (count, 5) and class numbers (count,)."""
     draw = torch.Generator().manual_seed(seed)
     return torch.randn(count, 5, generator=draw), torch.randint(
         0, classes, (count,), generator=draw
@@ -42,7 +42,7 @@ def batch(seed: int = 0, count: int = 8, classes: int = 3) -> tuple[Any, Any]:
 
 
 def undisturbed(observe: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """The same observation with the same random numbers at every try; the learner's stream stays as it is."""
+    """Return an observation that uses the same random numbers in every try and leaves the learner's stream as it is."""
 
     @wraps(observe)
     def run(*args: Any) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def undisturbed(observe: Callable[..., dict[str, Any]]) -> Callable[..., dict[st
 
 
 def body(model: Any) -> dict[str, Any]:
-    """Copies of all weights and statistics but the head's."""
+    """Return copies of all weights and statistics except those of the head."""
     return {
         name: value.clone()
         for name, value in model.state_dict().items()
@@ -63,6 +63,6 @@ def body(model: Any) -> dict[str, Any]:
 
 
 def unchanged(model: Any, before: dict[str, Any]) -> bool:
-    """Whether the body is bit for bit as `body(model)` had it."""
+    """Return whether the body is bit for bit as `body(model)` returned it."""
     now = model.state_dict()
     return all(name in now and torch.equal(now[name], value) for name, value in before.items())

@@ -1,4 +1,4 @@
-"""Exercises of sections 7 to 9: what the optimizer knows, adapters, choosing a learning rate."""
+"""Exercises on optimizers: which parameters they hold, adapters, choosing a learning rate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .networks import batch, small, undisturbed
 
 
 def unfreeze(layer, optimizer, lr, flag=True, add="new", rate=True):
-    """Trains a layer from now on; `flag`, `add` and `rate` leave parts of that out."""
+    """Train a layer from now on; `flag`, `add` and `rate` leave out parts of this."""
     if flag:
         layer.requires_grad_(True)
     known = {id(p) for group in optimizer.param_groups for p in group["params"]}
@@ -46,7 +46,7 @@ def after_unfreezing(answer, everything):
     step()
     rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
     return {
-        "layer2 wants a gradient": [p.requires_grad for p in model.layer2.parameters()],
+        "layer2 requires a gradient": [p.requires_grad for p in model.layer2.parameters()],
         "its learning rate": [
             rates.get(id(p), "none: not in the optimizer") for p in model.layer2.parameters()
         ],
@@ -61,36 +61,41 @@ tell = Exercise(
     observe=after_unfreezing,
     reference=unfreeze,
     cases=(
-        Case("an optimizer that does not know the layer", lambda: (False,)),
+        Case("an optimizer that doesn't hold the layer", lambda: (False,)),
         Case("an optimizer that was built with all parameters", lambda: (True,), public=False),
     ),
     mistakes=(
         Mistake(
             partial(unfreeze, add="nothing"),
-            "The layer gets gradients and does not move: the optimizer was built without it and does not know it.",
+            "The layer gets gradients, but it doesn't change, because the optimizer was built "
+            "without it.",
         ),
         Mistake(
             partial(unfreeze, flag=False),
-            "The optimizer has the layer now, but it is still frozen: no gradient, so it is passed over.",
+            "The optimizer holds the layer now, but it is still frozen. So it gets no gradient, "
+            "and the optimizer skips it.",
         ),
         Mistake(
             partial(unfreeze, add="all"),
-            "This optimizer had the layer from the start, and refuses to have it twice. Add only the parameters "
-            "that are in none of its groups.",
+            "This optimizer had the layer from the start, and it refuses to have it twice. Add "
+            "only the parameters that are not yet in any of its groups.",
         ),
         Mistake(
             partial(unfreeze, rate=False),
-            "The new group has the rate that the optimizer was built with. Give it its own: "
-            '{"params": ..., "lr": lr}.',
+            "The new group uses the rate that the optimizer was built with. Give it its own rate:"
+            ' {"params": ..., "lr": lr}.',
         ),
     ),
     hints=(
-        "Two things: the layer has to want gradients, and the optimizer has to know its parameters.",
-        'optimizer.add_param_group({"params": [...], "lr": lr}) adds parameters, and refuses those it has.',
-        'Collect known = {id(p) for g in optimizer.param_groups for p in g["params"]}, and add the p with id(p) not in '
-        "known, if there are any.",
+        "Two things are needed: the layer must require gradients, and the optimizer must hold"
+        " its parameters.",
+        'optimizer.add_param_group({"params": [...], "lr": lr}) adds parameters, but it '
+        "refuses parameters that are already in a group.",
+        'Collect known = {id(p) for g in optimizer.param_groups for p in g["params"]}. Then '
+        "add the parameters p of the layer whose id(p) is not in known, if there are any.",
     ),
-    leaves_out="learning-rate schedules: one that was built before does not know the new group",
+    leaves_out="learning-rate schedules, because a schedule that was built earlier doesn't know the "
+    "new group",
 )
 
 
@@ -132,29 +137,30 @@ merge = Exercise(
         Mistake(lambda weight, A, B, alpha: weight + B @ A, "The scale alpha / r is missing."),
         Mistake(
             lambda weight, A, B, alpha: weight + alpha * (B @ A),
-            "You scaled by alpha. The scale is alpha / r, and r is the number of rows of A.",
+            "You scaled by alpha. But the scale is alpha / r, and r is the number of rows of A.",
         ),
         Mistake(
             lambda weight, A, B, alpha: alpha / A.shape[0] * (B @ A),
-            "This is what the adapter adds. The frozen weight is missing.",
+            "This is only what the adapter adds. The frozen weight is missing.",
         ),
         Mistake(
             lambda weight, A, B, alpha: weight + alpha / A.shape[0] * (A @ B),
-            "A @ B goes from r to r. The input meets A first, then B: x A^T B^T = x (B A)^T, so the product is B @ A.",
+            "A @ B has the wrong order. The input is multiplied by A first and then by B: x A^T "
+            "B^T = x (B A)^T, so the product is B @ A.",
         ),
         Mistake(
             lambda weight, A, B, alpha: weight + alpha / A.shape[1] * (B @ A),
-            "You divided by the number of inputs. The rank r is the number of rows of A.",
+            "You divided by the number of inputs. But the rank r is the number of rows of A.",
         ),
         Mistake(
             _in_place,
-            "The result is right, but you changed the frozen weight in place. Whoever calls you twice adds the "
-            "adapter twice: return a new tensor.",
+            "The result is right, but you changed the frozen weight in place. If somebody calls "
+            "your function twice, the adapter is added twice. Return a new tensor instead.",
         ),
     ),
     hints=(
-        "The layer computes x W^T + (alpha / r) x A^T B^T. Take x out.",
-        "x A^T B^T = x (B A)^T. So what is added to W is a multiple of B @ A.",
+        "The layer computes x W^T + (alpha / r) x A^T B^T. Factor out x.",
+        "Because x A^T B^T = x (B A)^T, a multiple of B @ A is added to W.",
         "weight + alpha / A.shape[0] * (B @ A)",
     ),
     leaves_out="convolutions",
@@ -165,7 +171,7 @@ merge = Exercise(
 
 
 def honest(validation, test):
-    """The rate with the best mean validation accuracy, and the mean test accuracy at that rate."""
+    """Return the rate with the best mean validation accuracy, and the mean test accuracy at that rate."""
     best = max(validation, key=lambda rate: mean(validation[rate]))
     return best, mean(test[best])
 
@@ -178,7 +184,7 @@ def told(answer, validation, test):
 
 
 def _by(choose, tell):
-    """A report that chooses by one table and tells a number of one of them."""
+    """Return a report that chooses by one table and reports a number from one of them."""
 
     def report(validation, test):
         tables = {"validation": validation, "test": test}
@@ -224,33 +230,35 @@ report = Exercise(
     mistakes=(
         Mistake(
             _by("test", "test"),
-            "You chose the rate by the test images. Then they helped to choose, and their accuracy is no longer that of "
-            "images never seen: it is too good. Choose by the validation images.",
+            "You chose the rate by the test images, so they are no longer images that played no "
+            "part in the choice, and their accuracy is too good. Choose by the validation images.",
         ),
         Mistake(
             _by("validation", "validation"),
-            "The rate is right. But you report the accuracy that the choice was made by, and the largest of several "
-            "numbers is flattered by chance. Report the test accuracy at that rate.",
+            "The rate is right. But you report the accuracy that you used for the choice, and the"
+            " largest of several numbers is partly luck. Report the test accuracy at that rate.",
         ),
         Mistake(
             _by("test", "validation"),
-            "The two tables have changed places: choose by validation, report from test.",
+            "The two tables have changed places. Choose by validation, and report from test.",
         ),
         Mistake(
             _by_best_seed,
-            "You chose by the luckiest seed. One seed is one draw: compare the means over the seeds.",
+            "You chose by the luckiest seed. A single seed says little, so compare the means over"
+            " the seeds.",
         ),
         Mistake(
             _best_of_test,
-            "The rate is right, but you report the luckiest seed. Report the mean over the seeds.",
+            "The rate is right, but you report the luckiest seed. Report the mean over the seeds "
+            "instead.",
         ),
     ),
     hints=(
-        "The validation images are there for choosing. The test images are looked at once, at the end.",
-        "Compare the rates by the mean over the seeds: max(validation, key=lambda lr: ...).",
-        "Return that rate and the mean of test[rate].",
+        "Use the validation images for the choice, and the test images only once, at the end.",
+        "Compare the rates by their mean over the seeds: max(validation, key=lambda lr: ...).",
+        "Return this rate and the mean of test[rate].",
     ),
-    leaves_out="the spread over the seeds, which belongs beside every mean",
+    leaves_out="the spread over the seeds, which you should report beside every mean",
 )
 
 EXERCISES = (tell, merge, report)

@@ -1,4 +1,4 @@
-"""Exercises of sections 10 to 12: early stopping, loading what fits, the whole preparation."""
+"""Exercises of the further notebooks: early stopping, loading what fits, the whole preparation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .networks import body, small, undisturbed
 
 
 def stop_early(losses, patience, compare="best", count="row", late=0):
-    """(best epoch, last epoch trained); the other settings are mistakes."""
+    """Return the best epoch and the last epoch trained; the other settings are typical mistakes."""
     best, stale, last = 0, 0, 0
     for epoch, loss in enumerate(losses):
         last = epoch
@@ -58,33 +58,39 @@ early = Exercise(
     mistakes=(
         Mistake(
             partial(stop_early, compare="before"),
-            "You compare with the epoch before. Going up and coming back half way is no progress: compare with the "
-            "best so far.",
+            "You compare each epoch with the epoch before. But going up and coming halfway back "
+            "is not an improvement, so compare with the best so far.",
         ),
         Mistake(
             partial(stop_early, count="total"),
-            "You count every bad epoch. After a new best the count starts again from zero.",
+            "You count every bad epoch. But after a new best epoch, the count starts again from "
+            "zero.",
         ),
         Mistake(
             partial(stop_early, late=1),
-            "One epoch too late: stop as soon as `patience` epochs in a row were no better.",
+            "One epoch too late: stop as soon as `patience` epochs in a row were not better than "
+            "the best.",
         ),
         Mistake(
             lambda losses, patience: (stop_early(losses, patience)[1],) * 2,
-            "You give the epoch of the stop for the best one. The weights to keep are those of the best epoch.",
+            "You return the epoch of the stop for the best one. But the weights to keep are those"
+            " of the best epoch.",
         ),
         Mistake(
             lambda losses, patience: stop_early(losses, patience)[::-1],
-            "The two numbers have changed places: first the best epoch, then the last one.",
+            "The two numbers have changed places: return first the best epoch, then the last one.",
         ),
         Mistake(
             lambda losses, patience: (losses.index(min(losses)), stop_early(losses, patience)[1]),
-            "Your best epoch comes after the stop. Nobody has trained that far: look only at the epochs so far.",
+            "Your best epoch comes after the stop. The training never got that far, so look only "
+            "at the epochs before it.",
         ),
     ),
     hints=(
-        "Keep two numbers while you go through the losses: the best epoch so far, and how many came since.",
-        "A loss below the best: it becomes the best. Any other: one more in a row without progress.",
+        "While you go through the losses, keep two numbers: the best epoch so far, and how "
+        "many epochs have followed it.",
+        "If a loss is below the best one, it becomes the best. Otherwise, count one more "
+        "epoch without an improvement.",
         "Stop when epoch - best == patience. Return (best, epoch).",
     ),
     leaves_out="losses that are NaN",
@@ -95,7 +101,7 @@ early = Exercise(
 
 
 def load_body(model, state):
-    """Everything but the head out of a state dict; an entry that is missing raises."""
+    """Load everything except the head from a state dict; raise an error if an entry is missing."""
     head = {name: value for name, value in model.state_dict().items() if name.startswith("fc.")}
     rest = {name: value for name, value in state.items() if not name.startswith("fc.")}
     model.load_state_dict({**rest, **head})
@@ -167,37 +173,40 @@ load = Exercise(
             "a file whose names all begin with module.",
             lambda: (small(0), _renamed()),
             public=False,
-            why="A file in which no name fits was loaded without a word: nothing of it is in the network. "
-            "That has to raise.",
+            why="Your function loaded a file in which no name fits, without an error, although "
+            "nothing from the file is in the network. It has to raise an error.",
         ),
     ),
     mistakes=(
         Mistake(
             lambda model, state: model.load_state_dict(state),
-            "The head of the file has another size, and that is an error with strict=False too. Leave the entries that "
-            'begin with "fc." out of the dict.',
+            "The head in the file has another size, and that is an error with strict=False too. "
+            'Leave out the entries that begin with "fc.".',
         ),
         Mistake(
             _nothing_returned,
-            "Loaded as it should be. Return the names that were left out, as a list.",
+            "The network is loaded correctly. Return the names that were left out, as a list.",
         ),
         Mistake(
             _by_shape,
-            "You load whatever has the right size. When the number of classes happens to agree that includes the "
-            "head, and a file without a single right name is loaded without a word.",
+            "You load whatever has the right size. If the number of classes happens to be the "
+            "same, this includes the head. And a file without a single right name is loaded "
+            "without a word.",
         ),
         Mistake(
             _loosely,
-            "With strict=False a file without a single right name is loaded without a word. Look at what "
-            "load_state_dict returns, or give it the network's own head, and stay strict.",
+            "With strict=False a file without a single right name is loaded without a word. Check"
+            " what load_state_dict returns, or add the network's own head to the dict and stay "
+            "strict.",
         ),
     ),
     hints=(
-        'Make a new dict without the entries whose name begins with "fc.".',
-        "strict=True (the default) then misses the head. Take the head's entries from model.state_dict().",
+        'Make a new dict without the entries whose names begin with "fc.".',
+        "With strict=True, the default, the head is now missing. Take its entries from "
+        "model.state_dict().",
         "model.load_state_dict({**rest, **head}); return sorted(head)",
     ),
-    leaves_out="files that hold more than weights",
+    leaves_out="files that contain more than weights",
 )
 
 
@@ -205,7 +214,7 @@ load = Exercise(
 
 
 def prepare(model, classes, lr, order="right", mode="eval"):
-    """Head only, from a pretrained network: returns the optimizer. `order` and `mode` get it wrong."""
+    """Prepare the training of a new head and return its optimizer; `order` and `mode` select typical mistakes."""
     if order == "optimizer first":
         optimizer = torch.optim.SGD(model.fc.parameters(), lr=lr, momentum=0.9)
     if order != "head first":
@@ -257,35 +266,39 @@ preparation = Exercise(
     mistakes=(
         Mistake(
             partial(prepare, order="optimizer first"),
-            "The optimizer was built before the head was replaced: it trains the old head, which nobody uses any "
-            "more.",
+            "The optimizer was built before the head was replaced. So it trains the old head, "
+            "which the network no longer uses.",
         ),
         Mistake(
             partial(prepare, order="head first"),
-            "You froze after you replaced the head, so the new head is frozen too.",
+            "You froze the network after you replaced the head, so the new head is frozen too.",
         ),
         Mistake(
             partial(prepare, order="nothing frozen"),
-            "Nothing is frozen. The optimizer does not know the body, but backward() computes all its gradients.",
+            "Nothing is frozen. The optimizer doesn't hold the body, but backward() still "
+            "computes all its gradients.",
         ),
         Mistake(
             partial(prepare, order="all in"),
-            "All parameters are in the optimizer. The frozen ones are passed over as long as their .grad is None; here "
-            "only the head is asked for.",
+            "All parameters are in the optimizer. It skips the frozen ones as long as their .grad"
+            " is None, but this exercise asks for the head only.",
         ),
         Mistake(
             partial(prepare, mode="train"),
-            "The frozen batch normalisations are in training mode: their statistics move with every batch. "
-            "model.eval() ends that; the head is trained all the same.",
+            "The frozen batch normalisations are in training mode, so their statistics move with "
+            "every batch. Call model.eval(), because the head is trained in evaluation mode too.",
         ),
         Mistake(
             lambda model, classes, lr: prepare(model, classes, lr) and None,
-            "Everything may be in its place, but nothing is returned. End with `return optimizer`.",
+            "Everything else may be right, but the function returns nothing. End with `return "
+            "optimizer`.",
         ),
     ),
     hints=(
-        "Four steps, in this order: freeze, replace the head, build the optimizer, set the mode.",
-        "Freeze first: a new layer wants gradients by itself. Then model.fc = torch.nn.Linear(...).",
+        "You need four steps, in this order: freeze, replace the head, build the optimizer, "
+        "set the mode.",
+        "Freeze first, because a new layer requires gradients from the beginning. Then write "
+        "model.fc = torch.nn.Linear(...).",
         "optimizer = torch.optim.SGD(model.fc.parameters(), lr=lr); model.eval(); return optimizer",
     ),
     leaves_out="whether the preparation is the best one for your data",

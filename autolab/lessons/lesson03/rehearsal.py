@@ -1,4 +1,4 @@
-"""The exercise on forgetting: old examples, some of each class, beside the new ones."""
+"""The exercise on rehearsal: some old examples of each class, together with the new ones."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..exercise import Case, Exercise, Mistake
 
 
 def pair(labels, first):
-    """(images, labels), where image i is filled with the number first + i, so that one sees which it is."""
+    """Return (images, labels), where image i is filled with the number first + i, so that you can recognise it."""
     count = len(labels)
     numbers = torch.arange(first, first + count).float()
     return numbers.reshape(count, 1, 1, 1).expand(count, 1, 2, 2).clone(), torch.tensor(labels)
 
 
 def mixed(answer, new, old, per_class):
-    """Which images and labels come out, in the order of the images."""
+    """Return which images and labels come out, in the order of the images."""
     result = answer(pair(new, 0), pair(old, 100), per_class)
     if result is ...:
         return {"result": result}
@@ -75,31 +75,36 @@ rehearse = Exercise(
             "new 7 7 8, old 3 0 3 3, 2 of each",
             lambda: ([7, 7, 8], [3, 0, 3, 3], 2),
             public=False,
-            why="There is one image only of one of the classes. Take as many as there are.",
+            why="One of the classes has only one image. Take as many as there are.",
         ),
     ),
     mistakes=(
         Mistake(
             _first_of_all,
-            "These are the first images of all. Of each class so many are wanted: look at one class after another.",
+            "These are the first images of all. You need `per_class` images of each class, so "
+            "look at one class after another.",
         ),
         Mistake(
             _first_as_many,
-            "That is the right number, but they are the first of all. Sorted by class, the last classes would be missing.",
+            "That is the right number, but they are the first of all. If the images are sorted by"
+            " class, the last classes are missing.",
         ),
-        Mistake(_all_of_old, "That is all of old. Then the new images are the few among the many."),
+        Mistake(_all_of_old, "That is all of old. The new images would then be a few among many."),
         Mistake(_old_only, "The old images are right. The new ones are missing."),
         Mistake(
             _last_of_each,
-            "So many of each class, that is right. Wanted are the first of each, these are the last.",
+            "The number per class is right. But these are the last images of each class, and you "
+            "need the first.",
         ),
     ),
     hints=(
-        "labels == k marks the images of one class. Which are the first per_class of them?",
-        "(labels == k).nonzero()[:per_class, 0] are their places.",
-        "torch.cat([(labels == k).nonzero()[:per_class, 0] for k in labels.unique()]) are the places in old; then cat with new, images and labels.",
+        "labels == k marks the images of one class. Which of them are the first `per_class`?",
+        "(labels == k).nonzero()[:per_class, 0] gives you their positions.",
+        "torch.cat([(labels == k).nonzero()[:per_class, 0] for k in labels.unique()]) gives "
+        "you all positions in old. Then join new and old with torch.cat, both the images and "
+        "the labels.",
     ),
-    leaves_out="the order of the images: a DataLoader shuffles them",
+    leaves_out="the order of the images, because a DataLoader shuffles them",
 )
 
 EXERCISES = (rehearse,)

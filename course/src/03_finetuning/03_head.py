@@ -62,7 +62,7 @@ q3.reveal(moved)
 FreezePanel(model, optimizer)
 
 # %% [markdown]
-# Can you catch an engine that gets this wrong? The next cell gives you an engine in which one rule has been changed. `mine` doesn't prove it yet, because it gives the same result on both engines. So change `mine` until the results differ.
+# Can you catch an engine that gets this wrong? The next cell gives you an engine in which one rule has been changed. `mine` doesn't prove it yet, because it gives the same result on both engines, so change it until the results differ.
 #
 # It helps to try the ideas of the lesson one at a time. For example, take a second step, replace a layer after the optimizer has been built, or freeze a layer. Once the results differ, remove everything that isn't needed for the difference. What is left shows you the rule, and you name it with `game.name("…")`.
 
@@ -80,7 +80,7 @@ def mine():
 game.try_(mine)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Line 2 reads `model.parameters()` once. The optimizer therefore still holds the parameters of the old head, and nothing tells it about the new one. There is no error and no warning. The loss falls anyway, because the body adapts to a random head. Only the freeze panel notices the mistake, because it compares the network with the optimizer.
+# **Why.** Line 2 reads `model.parameters()` only once, so the optimizer still holds the parameters of the old head, and nothing tells it about the new one. There is no error and no warning, and the loss falls anyway, because the body adapts to a random head. Only the freeze panel notices the mistake, because it compares the network with the optimizer.
 #
 # **Takeaway:** first replace the head, then build the optimizer, and expect a first loss near the logarithm of the number of classes.
 # PyTorch on [`nn.Module`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html).
@@ -88,7 +88,7 @@ game.try_(mine)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.2: a new head for any network
 #
-# Write `new_head(model, classes)`. It replaces the head `fc` of a network by a new one with `classes` outputs, and returns the network. It should work for any number of features. All other layers must stay as they are, whether they are frozen or not.
+# Write `new_head(model, classes)`, which replaces the head `fc` of a network by a new one with `classes` outputs, and returns the network. It should work for any number of features. All other layers must stay as they are, whether they are frozen or not.
 
 # %% tags=["exercise"]
 def new_head(model, classes):

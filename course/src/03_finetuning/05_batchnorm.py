@@ -3,7 +3,7 @@
 #
 # After each convolution, the network has a **batch normalisation**. This layer shifts and scales each channel, so that its numbers have mean 0 and standard deviation 1. In **training mode** it uses the mean and the variance *of the current batch*. It also keeps running averages of both, which are called its **running statistics**. In **evaluation mode** it uses these averages instead of the batch.
 #
-# The layer has a weight and a bias, which are parameters. The running statistics, however, are **buffers**. A buffer is a tensor that belongs to a module but isn't trained.
+# The layer has a weight and a bias, which are parameters. The running statistics, however, are **buffers**, that is, tensors that belong to a module but aren't trained.
 #
 # Now let's freeze every parameter and put the network into training mode. We run thirty batches of the *new* digits through it, under `no_grad()` and without an optimizer. After each batch we measure the loss on the *old* digits, in evaluation mode.
 
@@ -47,9 +47,9 @@ model.train()
 FreezePanel(model)      # set modes in it until it has nothing left to warn of
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** After each batch in training mode, the layer updates its average: $\text{running mean} \leftarrow 0.9 \cdot \text{running mean} + 0.1 \cdot \text{mean of the batch}$. It does the same for the variance. After thirty batches, only $0.9^{30} \approx 4\,\%$ of the old averages are left. No gradient was needed for that, because the forward pass makes this change. So frozen weights don't mean frozen statistics.
+# **Why.** After each batch in training mode, the layer updates its average: $\text{running mean} \leftarrow 0.9 \cdot \text{running mean} + 0.1 \cdot \text{mean of the batch}$. It does the same for the variance. After thirty batches, only $0.9^{30} \approx 4\,\%$ of the old averages are left. No gradient was needed for that, because the forward pass makes this change, so the statistics are not frozen although the weights are.
 #
-# There is one more trap. `model.train()` sets the mode of *every* module. Many training loops call it at the start of each epoch, and this undoes your `eval()`. The panel warns you about it.
+# There is one more trap, because `model.train()` sets the mode of *every* module. Many training loops call it at the start of each epoch, and this undoes your `eval()`, so the panel warns you about it.
 #
 # **Takeaway:** freeze the weights with `requires_grad`, and the statistics with `eval()`, which you repeat after every `model.train()`.
 # PyTorch on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html).

@@ -3,7 +3,7 @@
 #
 # If you continue the training of a pretrained network with another task, you are **fine-tuning** it. Let's teach the network the five new digits, with ten images of each. Nothing is frozen, and we train for twenty epochs, that is, twenty rounds through the images.
 #
-# The optimizer uses **momentum**. Like a rolling ball, each step repeats 0.9 of the step before and adds the new gradient. At the moment the network reads the digits 0 to 4 well. How many of them will it still read after this training?
+# The optimizer uses **momentum**, which means that each step repeats 0.9 of the step before, like a rolling ball, and adds the new gradient. At the moment the network reads the digits 0 to 4 well. How many of them will it still read after this training?
 
 # %% tags=["predict"]
 q7 = predict("03.q7")
@@ -35,7 +35,7 @@ print(f"0 to 4, read right after the training: {still_old:.0f} %")
 q7.reveal(still_old)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The batches contained no image of a 3, so nothing in the loss asked that a 3 is still read as a 3. Instead, every batch pushed the outputs for 0 to 4 down, whatever image it showed, and nothing pushed them up again. This is called **catastrophic forgetting**. The loss on the new digits can't show it, because it measures only the new digits.
+# **Why.** The batches contained no image of a 3, so nothing in the loss asked that a 3 is still read as a 3. Instead, every batch pushed the outputs for 0 to 4 down, whatever image it showed, and nothing pushed them up again. This is called **catastrophic forgetting**, and the loss on the new digits can't show it, because it ignores the old ones.
 #
 # You still have ten images of each old digit. If you mix them into the batches, that is called **rehearsal**.
 

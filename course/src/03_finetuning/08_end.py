@@ -1,7 +1,7 @@
 # %% [markdown] tags=["end"]
 # ## Which of its 78,010 numbers was to blame
 #
-# The course began with this question. Now we ask it again, first of the network that misread your digit and then of the network that has learned your hand. The chart below shows how the blame is distributed over the layers, and the table names single numbers with their gradients. You see the first network. To see the second one, write `after` in the last line.
+# The course began with this question, and now we ask it again, first of the network that misread your digit and then of the network that has learned your hand. The chart below shows how the blame is distributed over the layers, and the table names single numbers with their gradients. The cell shows the first network. To see the second one, write `after` in the last line.
 
 # %% tags=["picture", "look"]
 def to_blame(network):

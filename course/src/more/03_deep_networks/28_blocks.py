@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Blocks
 #
-# Your network is a small ResNet, and its blocks have two surprising properties. Each block *adds* its input to its result, and its convolutions have no bias. Let's begin with the bias. In the next cell, a convolution with a bias is followed by batch normalisation.
+# Your network is a small ResNet, and its blocks have two surprising properties. Each block *adds* its input to its result, and its convolutions have no bias. Let's begin with the bias: in the next cell, a convolution with a bias is followed by batch normalisation.
 
 # %% tags=["predict"]
 q22 = predict("03.q22")
@@ -21,7 +21,7 @@ q22.reveal(part)
 # %% [markdown] tags=["explain"]
 # **Why.** Batch normalisation subtracts the mean of each channel. A bias adds the same number to a whole channel, so it becomes part of the mean and is subtracted again. Because it has no effect on the loss, its gradient is 0. The bias that does have an effect is the one *inside* the normalisation.
 #
-# Now let's look at the shortcut. We compute twenty layers in a row, first as they are, and then with the input of each layer added to its result:
+# Now let's look at the shortcut, that is, at the sum. We compute twenty layers in a row, first as they are, and then with the input of each layer added to its result:
 
 # %% tags=["predict"]
 q23 = predict("03.q23")
@@ -44,7 +44,7 @@ print("with shortcuts more than a thousand times larger:", ratio > 1000)
 q23.reveal(ratio)
 
 # %% [markdown]
-# The next picture shows two such layers with one number each. The gradient reaches `h0` along several paths. Step through it, and look for the path on which no weight is a factor.
+# The next picture shows two such layers with one number each. The gradient reaches `h0` along several paths, so step through it and look for the path on which no weight is a factor.
 
 # %% tags=["picture"]
 h0 = torch.tensor(1.0, requires_grad=True)
@@ -78,7 +78,7 @@ q35.reveal(works)
 # %% [markdown] tags=["explain"]
 # **Why.** Batch normalisation saves its *input*, and the ReLU doesn't touch it. After a `tanh`, the same ReLU would cause an error, because `tanh` saves its result.
 #
-# ResNets use two kinds of blocks. A basic block has two 3x3 convolutions. A **bottleneck** first reduces the number of channels with a 1x1 convolution, works on the few that are left, and then increases the number again:
+# ResNets use two kinds of blocks. A basic block has two 3x3 convolutions, whereas a **bottleneck** first reduces the number of channels with a 1x1 convolution, works on the few that are left, and then increases the number again:
 
 # %% tags=["code"]
 from autolab.vision.models import resnet9

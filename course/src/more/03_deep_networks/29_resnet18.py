@@ -94,7 +94,7 @@ q36.reveal(said, done)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.12: the whole preparation
 #
-# Write `prepare(model, classes, lr)`. It prepares a pretrained network with the head `fc` for training only the head. So the body is frozen, the head is new, and the statistics don't change. The function returns an optimizer that holds the new head and nothing else.
+# Write `prepare(model, classes, lr)`, which prepares a pretrained network with the head `fc` for training only the head. So the body is frozen, the head is new, and the statistics don't change. The function returns an optimizer that holds the new head and nothing else.
 
 # %% tags=["exercise"]
 def prepare(model, classes, lr):

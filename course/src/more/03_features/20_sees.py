@@ -12,7 +12,7 @@ autolab.viz.plot_filters(untrained.conv1, ax=right, title="conv1, random")
 plt.show()
 
 # %% [markdown]
-# The head receives 64 features, and we can't look at 64 dimensions. Instead we rotate the cloud of features until two directions show as much of it as possible, and look at it from there. This is called **PCA**. We subtract the mean, compute the covariance matrix, and take the eigenvectors with the largest eigenvalues. (An eigenvector is a direction that a matrix only stretches, and its eigenvalue says by how much.)
+# The head receives 64 features, and we can't look at 64 dimensions. Instead we rotate the cloud of features until two directions show as much of it as possible, and look at it from there. This is called **PCA**: we subtract the mean, compute the covariance matrix, and take the eigenvectors with the largest eigenvalues. (An eigenvector is a direction that a matrix only stretches, and its eigenvalue says by how much.)
 
 # %% tags=["predict"]
 q10 = predict("03.q10")
@@ -51,7 +51,7 @@ q10.reveal()
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.1: the strongest directions
 #
-# Write `strongest(features, k)`. It returns the coordinates of each row along the `k` strongest directions, with the strongest direction first. The result has the shape `(n, k)`.
+# Write `strongest(features, k)`, which returns the coordinates of each row along the `k` strongest directions, with the strongest direction first. The result has the shape `(n, k)`, where `n` is the number of rows.
 
 # %% tags=["exercise"]
 def strongest(features, k):

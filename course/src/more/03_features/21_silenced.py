@@ -11,7 +11,7 @@ loss = F.cross_entropy(model(x), y)
 loss.backward()
 
 # %% [markdown]
-# The message says that the loss does not require a gradient. On the internet you can find the advice to change that with `loss.requires_grad = True`. Let's try it.
+# The message says that the loss does not require a gradient. On the internet you can find the advice to change that with `loss.requires_grad = True`, so let's try it.
 
 # %% tags=["predict"]
 q11 = predict("03.q11")
@@ -35,7 +35,7 @@ print("did the loss change?", len(set(losses)) > 1)
 q11.reveal(losses)
 
 # %% [markdown]
-# Suppose somebody believes that the flag connects the loss with the weights, and builds an engine that works like this. The next cell gives you that engine. On the program below it agrees with the correct engine. Change the program until the results differ, and then name the rule with `game.name("…")`.
+# Suppose somebody believes that the flag connects the loss with the weights, and builds an engine that works like this. The next cell gives you that engine, and on the program below it agrees with the correct engine. Change the program until the results differ, and then name the rule with `game.name("…")`.
 #
 # To find the difference, try the ways of this section that leave a loss without a path to the weights. For example, freeze the weight or use `detach()`, and then set the flag.
 
@@ -93,7 +93,7 @@ axes = autolab.viz.plot_losses({"training loss of the head": losses})
 # %% [markdown] tags=["explain"]
 # **Why.** Each of the 50 images ran through the body once. Without stored features it would be $60 \cdot 50 = 3000$ images.
 #
-# Three conditions have to hold. The body is frozen, it is in evaluation mode, and the images are the same in every epoch. If you rotate and shift the images differently in each epoch, for example, the features change in each epoch as well. `finetune.cached_features` stores the features of a whole data set. It raises an error if the body is not frozen or not in evaluation mode.
+# This only works if the body is frozen, if it is in evaluation mode, and if the images are the same in every epoch. If you rotate and shift the images differently in each epoch, for example, the features change in each epoch as well. `finetune.cached_features` stores the features of a whole data set. It raises an error if the body is not frozen or not in evaluation mode.
 
 # %% tags=["predict"]
 q29 = predict("03.q29")
@@ -123,7 +123,7 @@ q29.reveal(found)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.4: fix a head that does not learn
 #
-# `train_head` should train the head `model.fc` and leave the rest of the network frozen. The network arrives in evaluation mode, with its new head in place. In this version somebody has silenced the error instead of fixing its cause. Fix the function.
+# `train_head` should train the head `model.fc` and leave the rest of the network frozen. The network arrives in evaluation mode, with its new head in place. In this version somebody has silenced the error instead of fixing its cause, so fix the function.
 
 # %% tags=["exercise"]
 def train_head(model, inputs, labels, steps, lr):

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. A race of optimizers
 #
-# Optimizers differ in what they do besides following the gradient. With a **momentum** of 0.9, each step is the rate times the gradient, plus 0.9 of the step before. With a **weight decay** of 0.5, half of the weight is added to its gradient, so the weight is pulled towards zero. Adam has momentum too, and it divides the step of each weight by the recent size of its gradient. Because of this division, its rate has another meaning. Here we therefore give it five times the rate of the other optimizers.
+# Optimizers differ in what they do besides following the gradient. With a **momentum** of 0.9, each step is the rate times the gradient, plus 0.9 of the step before. With a **weight decay** of 0.5, half of the weight is added to its gradient, so the weight is pulled towards zero. Adam has momentum too, and it divides the step of each weight by the recent size of its gradient. Because of this division, its rate has another meaning, so we give it five times the rate of the other optimizers here.
 #
 # Let them race in the valley of lesson 1. Step through the picture and watch which optimizer overshoots, and which one is still fast where the slope is zero. Then click another starting point or change the rate.
 
@@ -60,7 +60,7 @@ plots.curves(range(9), shown, xlabel="step", ylabel="w", mark={"frozen from here
 plt.show()
 
 # %% [markdown]
-# Let's step through this moment. `.grad` is set to zero, but `step()` changes `w` anyway.
+# Let's step through the moment in which `.grad` is set to zero, but `step()` changes `w` anyway.
 
 # %% tags=["picture"]
 w = torch.tensor([1.0], requires_grad=True)
@@ -90,7 +90,7 @@ def mine():
 game.try_(mine)
 
 # %% [markdown] tags=["explain"]
-# **Why.** An optimizer doesn't look at `requires_grad`. It only checks whether `.grad` is None, and if so, it skips the parameter. A gradient of *zero* is still a gradient. With momentum the optimizer computes $v \leftarrow 0.9\,v + 0$ and $w \leftarrow w - 0.1\,v$, so $w$ continues to move. With weight decay the step is $w \leftarrow w - 0.1 \cdot (0 + 0.5\,w)$, so each step takes away 5 % of the weight.
+# **Why.** An optimizer doesn't look at `requires_grad`. Instead it checks whether `.grad` is None, and if so, it skips the parameter. But a gradient of *zero* is still a gradient. For example, with momentum the optimizer computes $v \leftarrow 0.9\,v + 0$ and $w \leftarrow w - 0.1\,v$, so $w$ continues to move. With weight decay the step is $w \leftarrow w - 0.1 \cdot (0 + 0.5\,w)$, so each step takes away 5 % of the weight.
 #
 # Since PyTorch 2.0, `zero_grad()` sets gradients to None by default. Older code calls `zero_grad(set_to_none=False)` or `p.grad.zero_()` instead, and falls into this trap.
 #
@@ -106,7 +106,7 @@ for step in range(3):
     print(w)
 
 # %% [markdown]
-# What about the statistics of batch normalisation? The factor 0.1 in its running averages is also called `momentum`. This suggests an idea: set `momentum = 0` instead of using evaluation mode.
+# What about the statistics of batch normalisation? The factor 0.1 in its running averages is also called `momentum`, which suggests an idea: set `momentum = 0` instead of using evaluation mode.
 
 # %% tags=["predict"]
 q14 = predict("03.q14")
@@ -132,12 +132,12 @@ print("the same in eval mode:", same_in_eval)
 q14.reveal(same)
 
 # %% [markdown] tags=["explain"]
-# **Why.** With `momentum = 0` the averages no longer change. But in training mode the layer still normalises with the current batch, so the answer for an image depends on the other images in the batch. Evaluation mode solves both problems.
+# **Why.** With `momentum = 0` the averages no longer change. But in training mode the layer still normalises with the current batch, so the answer for an image depends on the other images in the batch. Evaluation mode solves both problems, because the layer then uses the averages and doesn't change them.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.6: frozen for good
 #
-# `freeze_for_good(layer)` is called in the middle of a training. After that, no optimizer may change the layer, whatever its settings are, and whether or not the loop clears the gradients. The version below doesn't achieve this. Fix it. The function doesn't have to return anything.
+# `freeze_for_good(layer)` is called in the middle of a training. After that, no optimizer may change the layer, whatever its settings are, and whether or not the loop clears the gradients. The version below doesn't achieve this, so fix it. The function doesn't have to return anything.
 
 # %% tags=["exercise"]
 def freeze_for_good(layer):

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. A layer that joins late
 #
-# Suppose you have trained the head alone, and now you want `layer3` to learn as well. So you unfreeze it. The optimizer was built earlier, with the parameters that required a gradient at that time.
+# Suppose you have trained the head alone, and now you want `layer3` to learn as well, so you unfreeze it. The optimizer was built earlier, with the parameters that required a gradient at that time.
 
 # %% tags=["predict"]
 q15 = predict("03.q15")
@@ -35,7 +35,7 @@ print("and given to the optimizer: ", layers_that_move(model, optimizer))
 q15.reveal(moved)
 
 # %% [markdown]
-# There was no error and no warning. The freeze panel compares the network with its optimizer, so it can tell you about the problem. In the next picture, the optimizer only holds the head:
+# There was no error and no warning. However, the freeze panel compares the network with its optimizer, so it can tell you about the problem. In the next picture, the optimizer only holds the head:
 
 # %% tags=["picture"]
 FreezePanel(model, torch.optim.SGD(model.fc.parameters(), lr=0.05))
@@ -43,7 +43,7 @@ FreezePanel(model, torch.optim.SGD(model.fc.parameters(), lr=0.05))
 # %% [markdown] tags=["explain"]
 # **Why.** An optimizer trains exactly the parameter objects that it was given. `layer3` receives gradients, but they accumulate unused, because `optimizer.zero_grad()` doesn't know these parameters either.
 #
-# **Three ways that work.** You can build the optimizer last, when all layers are in place. You can also give it all parameters from the beginning, because it skips the frozen ones as long as they have no gradient. Or you can add a group with `add_param_group` when you unfreeze a layer. If a parameter is already in a group, adding it again raises an error. The next cell shows this on purpose:
+# **Three ways that work.** You can build the optimizer last, when all layers are in place. You can also give it all parameters from the beginning, because it skips the frozen ones as long as they have no gradient. Or you can add a group with `add_param_group` when you unfreeze a layer. If a parameter is already in a group, adding it again raises an error, which the next cell shows on purpose:
 
 # %% tags=["code", "raises-exception"]
 optimizer.add_param_group({"params": list(model.layer3.parameters())})
@@ -51,7 +51,7 @@ optimizer.add_param_group({"params": list(model.layer3.parameters())})
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.7: unfreeze, and tell the optimizer
 #
-# Write `unfreeze(layer, optimizer, lr)`. After the call, the layer is trained. If it is new to the optimizer, its rate is `lr`. If the optimizer already holds the layer, it keeps its present rate. The function doesn't have to return anything.
+# Write `unfreeze(layer, optimizer, lr)`, after which the layer is trained. If the layer is new to the optimizer, its rate is `lr`, but if the optimizer already holds it, the rate stays as it is. The function doesn't have to return anything.
 
 # %% tags=["exercise"]
 def unfreeze(layer, optimizer, lr):

@@ -42,7 +42,7 @@ def adapters():
     return model, [p for p in model.parameters() if p.requires_grad], 0.1, {}
 
 # %% [markdown]
-# `gradual()` hands over the frozen weights, too. You saw something similar in the notebook on frozen weights.
+# `gradual()` hands over the frozen weights, too, so you have to know what the optimizer does with them.
 
 # %% tags=["predict"]
 q27 = predict("03.q27")
@@ -63,7 +63,7 @@ print("conv1 is still what it was:", still, "- its gradient:", model.conv1.weigh
 q27.reveal(still)
 
 # %% [markdown]
-# The loop is the same for all. You know every line of it. `CosineAnnealingLR` lowers the rate to zero along half a cosine.
+# The loop is the same for all methods, and you know every line of it. `CosineAnnealingLR` lowers the rate to zero along half a cosine.
 
 # %% tags=["code"]
 def accuracy(model, data):
@@ -132,7 +132,7 @@ plots.curves(range(6, epochs + 1, 6), middle,
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Fifty images are too few to learn both edges *and* digits. But the pretrained body already knows edges. That is why every method that keeps the body and adapts it is better than training from scratch.
+# **Why.** Fifty images are too few to learn both edges *and* digits, but the pretrained body already knows edges. That is why every method that keeps the body and adapts it is better than training from scratch.
 #
 # Training only the head is better than training from scratch, but not by much. The command `python -m benchmarks.finetuning` measured this over five seeds:
 #
@@ -145,12 +145,12 @@ plt.show()
 # | discriminative | 76.6 ± 2.3 | 77,685 |
 # | LoRA | 74.2 ± 0.8 | 16,269 |
 #
-# Head only gains 8 points. In your picture the gain may look larger, because three seeds are few and training from scratch varies most. It can't gain much more, since the features of the new digits overlap and a head can only draw straight borders. This body knows five digits, which is little. If a body was trained on a million photographs instead, a new head is often enough.
+# Head only gains 8 points, that is, it isn't much better. In your picture the gain may look larger, because three seeds are few and training from scratch varies most. It can't gain much more, since the features of the new digits overlap and a head can only draw straight borders. This body knows five digits, which is little. If a body was trained on a million photographs instead, a new head is often enough.
 #
-# Look at the spread as well. Full fine-tuning and discriminative rates differ by 1 point, but each of them varies by 2 or 3 points from seed to seed. **These runs can't tell us which of the two is better.** A single run with one seed would have named a winner anyway. Your last digits may differ from these, because processors add numbers in different orders and training amplifies small differences.
+# Look at the spread as well, because full fine-tuning and discriminative rates differ by 1 point, but each of them varies by 2 or 3 points from seed to seed. **These runs can't tell us which of the two is better.** A single run with one seed would have named a winner anyway. Your last digits may differ from these, because processors add numbers in different orders and training amplifies small differences.
 
 # %% [markdown]
-# We have trained several networks with different seeds. Could we average their weights? Let's try the most direct line with two networks:
+# We have trained several networks with different seeds. Could we average their weights? Let's begin with the sum of two of them, and write it in the most direct way:
 
 # %% tags=["predict"]
 q30 = predict("03.q30")
@@ -172,7 +172,7 @@ q30.reveal(outcome)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.9: an honest number
 #
-# Suppose you have tried several learning rates. `validation` and `test` are dicts that map each rate to a list of accuracies, one for each seed. Write `report(validation, test)`. It chooses a rate and returns `(rate, accuracy)`. The accuracy is the mean over the seeds that you can honestly tell other people to expect.
+# Suppose you have tried several learning rates, so that `validation` and `test` are dicts that map each rate to a list of accuracies, one for each seed. Write `report(validation, test)`, which chooses a rate and returns `(rate, accuracy)`. The accuracy is the mean over the seeds that you can honestly tell other people to expect.
 
 # %% tags=["exercise"]
 def report(validation, test):

@@ -44,11 +44,11 @@ plots.curves(range(400), losses, xlabel="epoch", ylabel="loss",
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** At first the head learns what all 5s have in common. Later it learns what *these ten* 5s have in common, although other 5s don't share it. Its weights also grow, so its probabilities become more extreme and each mistake on a new image costs more. This is **overfitting**. The training loss can't show it, because it only measures the training images.
+# **Why.** At first the head learns what all 5s have in common. Later it learns what *these ten* 5s have in common, although other 5s don't share it. Its weights also grow, so its probabilities become more extreme and each mistake on a new image costs more. This is **overfitting**, and the training loss can't show it, because it only measures the training images.
 #
-# The remedy is **early stopping**. You keep the weights with the best validation loss so far, and stop when the loss hasn't improved for some epochs in a row. This number of epochs is called the **patience**. `finetune.EarlyStopping` does this for you.
+# The remedy is **early stopping**, that is, you keep the weights with the best validation loss so far, and stop when the loss hasn't improved for some epochs in a row. This number of epochs is called the **patience**. In this kit, `finetune.EarlyStopping` does all of this for you.
 #
-# Now let's train all layers with early stopping. Press *Start* in the dashboard. You can pause, change the learning rate, and continue. The cell below waits until the training is over. If you haven't pressed *Start*, it starts the training for you.
+# Now let's train all layers with early stopping. Press *Start* in the dashboard, where you can also pause, change the learning rate, and continue. The cell below waits until the training is over. If you haven't pressed *Start*, it starts the training for you.
 
 # %% tags=["code"]
 torch.manual_seed(0)
@@ -81,7 +81,7 @@ first = dashboard.history.records[0]["val_loss"]
 print("the best is better than the first:", stopping.best < first)
 
 # %% [markdown]
-# `dashboard.history.records` contains everything that the dashboard showed. When all layers learn from a few images, the curves go up and down a lot. If the patience is small, the training stops at the first bump. If it is large, the training continues for a long time without any gain. Try 3 and 20.
+# `dashboard.history.records` contains everything that the dashboard showed. When all layers learn from a few images, the curves go up and down a lot. If the patience is small, the training stops at the first bump, but if it is large, the training continues for a long time without any gain. Try a patience of 3 and of 20, for example.
 
 # %% tags=["picture"]
 records = dashboard.history.records
@@ -96,7 +96,7 @@ autolab.viz.plot_confusion(answers()[1:], classes=list("56789"),
 plt.show()
 
 # %% [markdown]
-# What does it mean to *keep* weights? Suppose a program stores them under a name, collects every loss in a list, and continues to train.
+# Let's find out what it means to *keep* weights. Suppose a program stores them under a name, collects every loss in a list, and continues to train.
 
 # %% tags=["predict"]
 q31 = predict("03.q31")
@@ -132,7 +132,7 @@ q32.reveal(with_graph)
 # **Why.** `state_dict()` shares its memory with the network, just as `from_numpy()` shares its memory with an array. If you need a copy, use `copy.deepcopy` or save a file. A loss in a list keeps its whole graph alive, so store `loss.item()` instead.
 
 # %% [markdown]
-# Let's return to the stored features `train_x`. Could the *body* learn from them as well?
+# Let's return to the stored features `train_x`, from which the head has learned. Could the *body* learn from them as well?
 
 # %% tags=["predict"]
 q28 = predict("03.q28")
@@ -150,12 +150,12 @@ print("the stored features have a gradient:", reached, "- the body:", body)
 q28.reveal(body, reached)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The features were computed once, under `no_grad()`. The flag turns them into a leaf, so the backward pass ends there. A flag can't bring back a graph that was never recorded. This is the same mistake as setting the flag on the loss in [What the features know](03_features.ipynb).
+# **Why.** The features were computed once, under `no_grad()`, and the flag turns them into a leaf, so the backward pass ends there. A flag can't bring back a graph that was never recorded. This is the same mistake as setting the flag on the loss in [What the features know](03_features.ipynb).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.10: when to stop
 #
-# Write `stop(losses, patience)`, where `losses` contains the validation loss of each epoch. It returns `(best, last)`, that is, the epoch whose weights are kept and the last epoch that is trained. Both are counted from 0. The training stops after `patience` epochs in a row that were not better than the best one. An equal loss is not an improvement.
+# Write `stop(losses, patience)`, where `losses` contains the validation loss of each epoch. It returns `(best, last)`, that is, the epoch whose weights are kept and the last epoch that is trained, both counted from 0. The training stops after `patience` epochs in a row that were not better than the best one. An equal loss is not an improvement.
 
 # %% tags=["exercise"]
 def stop(losses, patience):

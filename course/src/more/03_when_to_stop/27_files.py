@@ -37,9 +37,9 @@ except RuntimeError as error:
 q20.reveal(outcome)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `strict` is about *names*, that is, about entries that are missing and entries that the network doesn't know. A wrong size is always an error. Each line of the message says three things: the name of the entry, its size in the file ("from checkpoint"), and the size that the network needs.
+# **Why.** `strict` is about *names*, that is, about entries that are missing and entries that the network doesn't know. A wrong size, however, is always an error. Each line of the message says three things: the name of the entry, its size in the file ("from checkpoint"), and the size that the network needs.
 #
-# There are three common kinds of such messages. The next cell produces each of them:
+# There are three common kinds of such messages, and the next cell produces each of them:
 
 # %% tags=["code"]
 attempts = {
@@ -58,7 +58,7 @@ for name, given in attempts.items():
 # %% [markdown] tags=["explain"]
 # **Read the table.** If there is only a size mismatch, the file has another head. If all keys are missing *and* just as many are unexpected, the names have a prefix. Often it is `module.`, which a wrapper for several GPUs adds. If there are a few unexpected keys such as `model` and `epoch`, you have loaded a whole checkpoint, and the state dict is inside it. In the last two cases `strict=False` would silence the error, but it would load nothing at all.
 #
-# **From a GPU.** A file remembers the device of each tensor. If you load a file from a GPU on a computer without one, you get an error. The next cell raises it on purpose. The GPU is simulated, as in lesson 2, but the file is real.
+# A file also remembers the device of each tensor. If you load a file from a GPU on a computer without one, you get an error, which the next cell raises on purpose. The GPU is simulated, as in lesson 2, but the file is real.
 
 # %% tags=["code", "raises-exception"]
 with autolab.cuda.simulate():
@@ -145,7 +145,7 @@ autolab.viz.draw(F.cross_entropy(model(few_x), few_y), rankdir="TB",
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.11: load all but the head
 #
-# Write `load_body(model, state)`. It loads every entry except those of the head `fc` into the network, keeps the network's own head, and returns a list of the names that were left out. If the other names in the file don't fit, it must still raise an error. The code below loads either everything or nothing, so change it.
+# Write `load_body(model, state)`, which loads every entry except those of the head `fc` into the network, keeps the network's own head, and returns a list of the names that were left out. If the other names in the file don't fit, it must still raise an error. The code below loads either everything or nothing, so change it.
 
 # %% tags=["exercise"]
 def load_body(model, state):
