@@ -34,8 +34,7 @@ QUESTIONS = {
         ("near 0", "about 2.3", "about 10", "above 20"),
         {
             "near 0": "A loss near 0 would mean that the network is certain and right, but it hasn't learned anything yet.",
-            "about 10": "The loss is not the number of classes. It is the logarithm of one over the probability of the "
-            "right class.",
+            "about 10": "The loss is not the number of classes, but its logarithm, because each class gets about a tenth.",
             "above 20": "The loss would be that large if the right class had a probability near zero. The new weights are "
             "small, so every class gets about a tenth.",
         },

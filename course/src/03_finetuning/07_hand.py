@@ -57,7 +57,8 @@ dashboard
 await dashboard.run()
 before, after = reads_mine(hand.network()), reads_mine(model)
 print("state:", dashboard.state)
-print(f"versions of your {label} read right: {before:.0f} % before, {after:.0f} % after")
+print(f"versions of your {label} read right:",
+      f"{before:.0f} % before, {after:.0f} % after")
 
 # %% tags=["reveal"]
 q9.reveal(after)
