@@ -88,7 +88,7 @@ game.try_(mine)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.2: a new head for any network
 #
-# Write `new_head(model, classes)`, which replaces the head `fc` of a network by a new one with `classes` outputs, and returns the network. It should work for any number of features. All other layers must stay as they are, whether they are frozen or not.
+# Write `new_head(model, classes)`, which replaces the head `fc` of a network by a new one with `classes` outputs, and returns the network. It should work for any number of features. All other layers must stay as they are, whether they are trainable or not.
 
 # %% tags=["exercise"]
 def new_head(model, classes):

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. The network that everybody uses
 #
-# Let's repeat the same steps with ResNet-18, which you will meet in many tutorials. Its weights were trained on ImageNet, that is, on 1.3 million photographs. They are a file of 45 MB on the internet. If the file is already on your computer, the next cell uses it. Otherwise it continues with **random weights** and says so. With random weights every step still works, but the answers mean nothing.
+# Let's repeat the same steps with ResNet-18, which you will meet in many tutorials. Its weights were trained on ImageNet, that is, on 1.3 million photographs. They are a file of 45 MB on the internet. If the file is already on your computer, the next cell uses it. Otherwise it continues with random weights and says so. With random weights every step still works, but the answers mean nothing.
 #
 # To get the file, run `torch.vision.models.resnet18(weights="DEFAULT")` once in a cell of your own. The file is then kept for all notebooks, and for PyTorch too.
 
