@@ -141,8 +141,9 @@ def write(path: str | os.PathLike[str], widgets: Sequence[Any], title: str = "au
 def as_value(esm: str) -> str:
     """Return an ES module's text as a function body that returns its default export."""
     found = re.search(r"export\s*\{([^}]*)\};?\s*$", esm)
-    names = dict(reversed(name.split(" as ")) for name in found[1].split(",")) if found else {}
-    if "default" in names:
+    pairs = [name.partition(" as ") for name in found[1].split(",")] if found else []
+    names = {public.strip(): own.strip() for own, _, public in pairs}
+    if found and "default" in names:
         return f"{esm[: found.start()]}return {names['default']};"
     before, export, after = esm.rpartition("export default ")
     if not export:

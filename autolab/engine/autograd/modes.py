@@ -90,6 +90,7 @@ class inference_mode(no_grad):
     PyTorch's tensors from such a block may never enter a graph; here they are ordinary tensors."""
 
     __slots__ = ("mode", "_inference")
+    mode: bool
 
     def __new__(cls, mode: Any = True) -> Any:
         self = object.__new__(cls)
