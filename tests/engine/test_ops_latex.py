@@ -194,7 +194,7 @@ def broadcast_axes(big, small):
 OTHER_FORM = {
     # samples of an argument that changes the function, where the formula states its usual form
     ("gelu", 1): "the tanh approximation",
-    ("softplus", 2): "above the threshold it is the identity",
+    ("softplus", 0): "above the threshold it is the identity",
     ("transpose", 1): "three dimensions",
     ("dist", 1): "another norm than the Euclidean",
     **{("linalg_vector_norm", k): "another norm" for k in range(2, 8)},
