@@ -214,7 +214,11 @@ def median(input, dim=ABSENT, keepdim=False):
     """Return the middle element, the lower one of two, and nan if there is a nan; with `dim` (values, indices).
     Source: torch.median"""
     if dim is ABSENT:
-        return median(input.reshape(-1), 0)[0]
+        flat = input.reshape(-1)
+        if not input.requires_grad:
+            return median(flat, 0)[0]
+        middle = median(flat.detach(), 0)[0]  # equal elements get equal parts of its gradient
+        return flat[flat.isnan()].mean() if middle.isnan() else flat[flat == middle].amin()
     _refuse("median_out", input._array, "bc")
     _check_dim("median", input, dim)
     ordered = (input if input.ndim else input.reshape(1)).sort(dim)
