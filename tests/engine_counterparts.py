@@ -150,4 +150,5 @@ INNER_OUTPUTS = networks.INNER_OUTPUTS | {
 # Ops whose rule refuses, in PyTorch's words.
 NO_DERIVATIVE = {
     "floor_divide",
+    "linalg_eigh",  # its backward pass raises NotImplementedError
 }

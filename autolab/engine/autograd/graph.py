@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ..core.grad_mode import per_thread
 from ..core.node import Node
+from . import packing  # noqa: F401  (gives Node its method `pack`)
 
 __all__ = [
     "Node",

@@ -6,6 +6,7 @@ Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html#in-place-operatio
 from __future__ import annotations
 
 import functools
+import operator
 
 import numpy as np
 
@@ -51,6 +52,14 @@ def check_written_once(t):
         )
 
 
+_IN_PLACE = {
+    operator.add: operator.iadd,
+    operator.sub: operator.isub,
+    operator.mul: operator.imul,
+    operator.truediv: operator.itruediv,
+}
+"""What a device computes in the target's memory, because memory is what a GPU is short of."""
+
 _UNRECORDED = {"logical_and", "logical_or", "logical_xor", "logical_not"}
 """What PyTorch lets change any tensor in place, a leaf too: it knows no derivative of these."""
 
@@ -94,11 +103,27 @@ def _apply_inplace(op, args):
                 "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.",
             )
         raws = promote(op, args, raws, device)
+    if device is not CPU and op.fast in _IN_PLACE and _fits(target, raws[1]):
+        if not (state.grad and any(t._req for t in tensors)):  # no array for the result
+            device.backend.run(state, _IN_PLACE[op.fast], target._array, raws[1])
+            target._storage.version += 1
+            if observe.observer is not None:
+                observe.observer.forward(op, args, None, (target,), None, inplace=True)
+            return target
     result = compute(op, state, device, raws)
     if result.shape != target._array.shape:
         raise outgrown(target._array.shape, result.shape)
     write_inplace(op, args, result, state)
     return target
+
+
+def _fits(target, other):
+    """Return whether an array or number has the dtype of `target` and broadcasts to its shape."""
+    shape = getattr(other, "shape", ())
+    fits = len(shape) <= target._array.ndim and all(
+        n in (1, m) for n, m in zip(reversed(shape), reversed(target._array.shape))
+    )
+    return fits and getattr(other, "dtype", target._array.dtype) == target._array.dtype
 
 
 def write_inplace(op, args, result, state):

@@ -123,7 +123,9 @@ def _plain(record: Any, template: str, attrs: Mapping[str, Any], shape: Shape | 
         template = _MEAN.sub("", template)
     if reduction == 2:
         template = _MEAN.sub(lambda m: r"\sum ", template)
-    return template if reduction == 1 else _OVER_N.sub(lambda m: m[1], template)
+    if reduction == 1:
+        return template
+    return _OVER_N.sub(lambda m: m[1], template).replace(r"\frac{1}{n} \cdot ", "")
 
 
 def _dims(record: Any, attrs: Mapping[str, Any], parent: Shape) -> tuple[int, ...]:
