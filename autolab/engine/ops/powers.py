@@ -22,9 +22,8 @@ def _pow_scalar(xp, self, exponent):
     if self.dtype.kind in "iu" and not isinstance(exponent, float) and exponent < 0:
         message = "Integers to negative integer powers are not allowed."
         raise fail(RuntimeError, message, "Make the tensor floating point first: x.float() ** -1.")
-    if self.dtype.kind == "b" and isinstance(exponent, bool):  # NumPy's result is int8
-        return xp.power(self, exponent).astype(self.dtype)
-    return xp.power(self, exponent)
+    result = xp.power(self, exponent)
+    return result.astype(self.dtype) if self.dtype.kind == "b" else result  # NumPy's is int8
 
 
 # torch computes these without its power function, so their last digit differs from xp.power's
