@@ -54,7 +54,7 @@ def _vector_norm_rule(m, g, self, ord, result, dim, keepdim):
     if ord == 2:
         return g * m.masked_fill(x / result, result == 0, 0)
     if ord in (math.inf, -math.inf):
-        largest = m.abs(x) == result
+        largest = (m.abs(x) == result) | (m.isnan(x) & m.isnan(result))
         return m.sgn(x) * largest * (g / m.sum(largest, dim or None, True, dtype_of(g)))
     scale = m.masked_fill(g / m.pow_scalar(result, ord - 1), result == 0, 0)
     slope = m.sgn(x) * m.pow_scalar(m.abs(x), ord - 1)
