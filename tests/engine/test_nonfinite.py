@@ -16,7 +16,6 @@ OTHERWISE = {
         "gradient",
         "an infinite gradient meets weights of 0 here, which PyTorch leaves out",
     ),
-    "linalg_matrix_exp": ("self", "PyTorch scales a matrix with inf by NaN, here it is halved"),
     "linalg_pinv": ("", "of inf all is NaN here, in PyTorch what its own LAPACK makes of it"),
     "linalg_det": ("", "by an LU decomposition, whose pivots decide"),
     "linalg_slogdet": (

@@ -16,7 +16,8 @@ _SMALL = 1.09
 
 def _matrix_exp(xp, self):
     _check_square("matrix_exp", self)
-    wide = self.astype(np.float64)
+    finite = xp.isfinite(self).all((-2, -1), keepdims=True)
+    wide = xp.where(finite, self, 0).astype(np.float64)
     norm, halvings = abs(wide).sum(-2).max() if self.size else 0.0, 0
     while halvings < 1000 and bool(norm / 2.0**halvings > _SMALL):
         halvings += 1
@@ -26,7 +27,7 @@ def _matrix_exp(xp, self):
         total = one + xp.matmul(small, total) / k
     for _ in range(halvings):  # exp(A) = exp(A/2)^2
         total = xp.matmul(total, total)
-    return total.astype(self.dtype)
+    return xp.where(finite, total, np.nan).astype(self.dtype)
 
 
 def _matrix_exp_rule(m, g, self):
