@@ -16,6 +16,8 @@ _SMALL = 1.09
 
 def _matrix_exp(xp, self):
     _check_square("matrix_exp", self)
+    if self.shape[-1] == 1:
+        return xp.exp(self.astype(np.float64)).astype(self.dtype)
     finite = xp.isfinite(self).all((-2, -1), keepdims=True)
     wide = xp.where(finite, self, 0).astype(np.float64)
     norm, halvings = abs(wide).sum(-2).max() if self.size else 0.0, 0
