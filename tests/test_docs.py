@@ -35,7 +35,7 @@ OUR_ROOMS = (
 PUBLIC = """
 accelerator autograd autograd.function autograd.functional autograd.grad_mode autograd.graph autograd.profiler
 backends cuda finetune func hub inventory lessons linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils nn.utils.rnn optim
-optim.lr_scheduler practice profiler progress random room serialization special specimens testing trace utils utils.checkpoint
+optim.lr_scheduler practice profiler progress random room serialization specimens testing trace utils utils.checkpoint
 utils.data utils.hooks vision vision.datasets vision.models vision.transforms vision.transforms.functional vision.utils viz widgets
 """
 """The modules that a user may import from; the others belong to the rooms that they are in."""

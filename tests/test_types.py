@@ -8,7 +8,7 @@ import pytest
 TYPED = """
 . accelerator autograd autograd.functional distributions autograd.graph autograd.profiler backends cuda finetune func hub lessons
 lessons.lesson01 lessons.lesson02 lessons.lesson03 linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils
-nn.utils.rnn optim optim.lr_scheduler practice profiler progress random serialization special testing utils utils.checkpoint utils.data
+nn.utils.rnn optim optim.lr_scheduler practice profiler progress random serialization testing utils utils.checkpoint utils.data
 utils.hooks vision vision.datasets vision.models vision.transforms vision.transforms.functional vision.utils viz widgets
 """
 """The modules of which every public function, class and method has types throughout; "." is autolab itself."""

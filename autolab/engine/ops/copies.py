@@ -375,7 +375,10 @@ def cpu(self):
 @composite(method=True, function=False)
 def cuda(self, device=None, non_blocking=False):
     """The tensor on a GPU. Raises AssertionError where there is none. Source: torch.Tensor.cuda."""
-    return to(self, device="cuda" if device is None else device, non_blocking=non_blocking)
+    device = devices.device("cuda" if device is None else device)
+    message, note = "Invalid device, must be cuda device", "For other devices write x.to(device)."
+    refuse_if(device.type != "cuda", message, note)
+    return to(self, device=device, non_blocking=non_blocking)
 
 
 @composite(method=True, function=False)

@@ -24,8 +24,8 @@ def _filled(made, shape, dtype, value, like=None):
     """Return a tensor with the number `value` everywhere (None: whatever was in its memory), in the order in memory of
     the tensor `like`."""
     name, number = "full", (None if value is None else held_by(value, dtype),)
-    if value is None or value.__class__ is int and not value:
-        name, number = ("empty", ()) if value is None else ("zeros", ())
+    if value is None or value.__class__ is int and value in (0, 1):
+        name, number = {None: "empty", 0: "zeros", 1: "ones"}[value], ()
     if like is None or like._storage.device is not made.device:
         return made.computed(lambda xp: getattr(xp, name)(shape, *number, dtype.np))
     order, name = order_of_copies(like._array), f"{name}_like"
