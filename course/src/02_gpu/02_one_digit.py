@@ -64,7 +64,7 @@ DeviceExplorer(one_and_many)
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** Putting a kernel into the queue is called a **launch**, and it costs the host 5 µs, however little the kernel has to do. A training step of this network needs about five hundred launches, which take 2.5 ms no matter how many digits go through together. This fixed cost is called **launch overhead**. The CPU has no queue to fill, so it is done with one digit after 0.3 ms. However, every further digit costs the CPU another 0.2 ms, while it costs the GPU little more than 0.01 ms.
 #
-# So in this model the same GPU is almost eight times slower with one digit, but more than three times faster with a batch of 64. Digit by digit, an epoch takes the GPU 3.6 s; in batches of 64 it takes less than 0.1 s.
+# So in this model the same GPU is about eight times slower with one digit, but more than three times faster with a batch of 64. Digit by digit, an epoch takes the GPU 3.8 s; in batches of 64 it takes less than 0.1 s.
 #
 # Don't take the factor of eight literally, because the modelled CPU spends only 2 µs on each call. When we measured the same step with PyTorch on a real CPU, it took 1.4 to 2.2 ms instead of 0.33 ms. Next to such a CPU, the modelled GPU would still be slower with one digit, but by a factor of less than two.
 #
