@@ -123,16 +123,13 @@ def test_a_step_says_when_it_must_not_be_taken():
     y = torch.tanh(x)
     node, g = y.grad_fn, np.ones(2, np.float32)
     ((leaf, _),) = node.next_functions
-    assert node.step(g, True, node.sequence_nr + 1, {}, None) is None, (
-        "older than what was detached"
-    )
     leaves = {}
-    assert node.step(g, True, node.sequence_nr, leaves, None) == (None, None)
+    assert node.step(g, True, leaves, None) == (None, None)
     assert leaves[leaf].tolist() == pytest.approx([1 - np.tanh(1) ** 2] * 2)
     handle = y.register_hook(lambda g: g)
-    assert node.step(g, True, 0, {}, None) is None, "has hooks"
+    assert node.step(g, True, {}, None) is None, "has hooks"
     handle.remove()
-    assert leaf.step(g, True, 0, {}, None) is None, "a leaf is no operation"
+    assert leaf.step(g, True, {}, None) is None, "a leaf is no operation"
     assert not straight.backward(leaf, g, True) and x.grad is None, "nothing was done"
 
 
@@ -140,7 +137,7 @@ def step(y, g=(3.0, 4.0)):
     """(where the walk goes on behind `y`, what arrives there, what leaves got), with names for nodes and lists for
     arrays."""
     leaves = {}
-    node, given = y.grad_fn.step(np.array(g, np.float32), True, 0, leaves, None)
+    node, given = y.grad_fn.step(np.array(g, np.float32), True, leaves, None)
     listed = given if given is None or node is None else given.tolist()
     return (
         node and node.name(),

@@ -62,12 +62,10 @@ def bad_argument(
 
 
 def of_complex() -> Exception:
-    """The error for a gradient of complex numbers.
+    """Return the error for a gradient of complex numbers.
 
-    >>> (torch.tensor(2., requires_grad=True) * 3j).backward()
-    Traceback (most recent call last):
-        ...
-    NotImplementedError: gradients of complex tensors are not supported by autolab
+    >>> of_complex()
+    NotImplementedError('gradients of complex tensors are not supported by autolab')
     """
     words = "The rules are written for real numbers. Complex tensors are for arithmetic and printing only here."
     return fail(
