@@ -28,7 +28,8 @@ left.plot(x, y, ".", label="points")
 left.plot(x, (a + b * x).detach(), label="line after 200 steps")
 left.legend()
 right.semilogy(losses)
-right.set(xlabel="step", ylabel="loss");
+right.set(xlabel="step", ylabel="loss")
+plt.show()
 
 # %% [markdown]
 # These four steps, forward, clear, backward and step, are the same for every network, however large it is. Because you would otherwise write the last three again and again, PyTorch has an **optimizer** for them. You hand it the tensors that should be trained, and it clears and changes exactly these.
