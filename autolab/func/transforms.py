@@ -62,7 +62,8 @@ class _Level:
                 level = node.variable.__dict__.get("_level")
                 if level is None or level is not self and level.open:
                     return True
-            new = [n for n in node.inputs if n is not None and n not in found]
+            inputs = node.inputs  # type: ignore[union-attr]
+            new = [n for n in inputs if n is not None and n not in found]
             found.update(dict.fromkeys(new))
             waiting += new
         return False

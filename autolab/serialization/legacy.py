@@ -4,6 +4,7 @@ import io
 import sys
 
 import numpy as np
+from typing import Any
 
 from autolab.engine.core.errors import fail
 from autolab.serialization import pickles, reading
@@ -47,7 +48,10 @@ def load(file, restore, weights_only, pickle_load_args):
         raise fail(RuntimeError, f"Invalid protocol version: {version}", AGAIN)
     system = pickles.load(stream, _no_storage)
     little = system.get("little_endian", True) if isinstance(system, dict) else True
-    start, declared, roots, views = stream.tell(), {}, {}, {}
+    start = stream.tell()
+    declared: dict[Any, Any] = {}
+    roots: dict[Any, Any] = {}
+    views: dict[Any, Any] = {}
 
     def read(storage):
         stream.seek(start)

@@ -32,7 +32,8 @@ def load(stream, persistent_load):
     head = stream.read(64)
     stream.seek(start)
     unpickler = _Unpickler(stream, encoding="utf-8")
-    unpickler.head, unpickler.storage, unpickler.failed = head, persistent_load, None
+    unpickler.head, unpickler.storage = head, persistent_load
+    unpickler.failed = None  # type: ignore[assignment]
     try:
         return unpickler.load()
     except (Refused, NotImplementedError):

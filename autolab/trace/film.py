@@ -256,7 +256,7 @@ class Film(Observer):
         if before != leaf:
             for kept in (self._sums, self._parts):
                 if (before, 0) in kept:
-                    kept[leaf, 0] = kept.pop((before, 0))
+                    kept[leaf, 0] = kept.pop((before, 0))  # type: ignore[assignment]
 
     def after_node(self, node: Any, grad_inputs: tuple[Any, ...]) -> None:
         if self.rehearsal:

@@ -74,7 +74,8 @@ class _Argument:
         hooks = per_thread.state.saved_hooks
         # a checkpoint inside a checkpoint: the outer one computes this again, too
         self.packed = None if hooks is None else Packed.of(tensor, *hooks)
-        self.tensor, self.version = (None, 0) if hooks else (tensor, tensor._version)
+        self.tensor: Any = None if hooks else tensor
+        self.version: int = 0 if hooks else tensor._version
 
     def get(self):
         if self.packed is not None:

@@ -75,7 +75,7 @@ def exit_of(place: Place, recorded: bool) -> Exit | None:
 
 def _called(part: Any) -> str:
     function = getattr(part, "func", None)
-    return getattr(function, "attr", None) or getattr(function, "id", "")
+    return str(getattr(function, "attr", None) or getattr(function, "id", ""))
 
 
 def _keyword(part: ast.Call, wanted: str) -> Any:

@@ -69,7 +69,7 @@ class Place:
             if type(owner) is dict:
                 return owner.get(key)
             if type(owner) in (list, tuple):
-                return dict(enumerate(owner)).get(key)
+                return dict(enumerate(owner)).get(key)  # type: ignore[arg-type]
         return None
 
     def written(self, node: Any) -> str:
@@ -142,7 +142,7 @@ def _assignments(scope: Any) -> list[tuple[Any, Any]]:
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)):
             found.append((node, node.value))
         elif isinstance(node, (ast.For, ast.comprehension)):
-            found.append((node, node.iter))
+            found.append((node, node.iter))  # type: ignore[arg-type]
         if not isinstance(node, (*_SCOPES, ast.ClassDef)):
             todo += ast.iter_child_nodes(node)
     return sorted(
@@ -220,7 +220,7 @@ def _called(node: ast.Call, known: Place) -> tuple[str, list[tuple[str, Any]]]:
         else:
             items.append((str(i), argument))
     items += [(keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg is not None]
-    return name, items
+    return name, items  # type: ignore[return-value]
 
 
 def _attribute(item: Any, name: str) -> Any:

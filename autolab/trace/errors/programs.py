@@ -34,7 +34,7 @@ def causes(error: BaseException, place: Place | None, trace: Trace | None) -> li
         _too_few_gradients,
         _hooked,
     ):
-        found = attempt(lambda find=find: find(error, place, trace), [])
+        found: Any = attempt(lambda find=find: find(error, place, trace), [])  # type: ignore[misc]
         if found:
             return found
     return []

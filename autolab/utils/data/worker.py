@@ -50,7 +50,7 @@ class Failure:
     """An exception and its traceback, as they travel from a worker to the main process."""
 
     def __init__(self, error):
-        self.kind, number = type(error), _info.id
+        self.kind, number = type(error), _info.id if _info else 0
         text = "".join(traceback.format_exception(error))
         self.message = (
             f"Caught {self.kind.__name__} in DataLoader worker process {number}.\nOriginal {text}"
@@ -112,7 +112,7 @@ def run(connection, inherited, fetching, number, many, base_seed, init):
             if message is None:
                 fetch = fetching.start()
                 continue
-            answer = failure or fetch(*message)
+            answer = failure or fetch(*message)  # type: ignore[misc]
         except StopIteration as error:
             answer = END if fetching.iterable else Failure(error)
         except Exception as error:

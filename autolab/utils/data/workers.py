@@ -11,6 +11,7 @@ import pickle
 import sys
 import warnings
 import weakref
+from typing import Any
 from multiprocessing import connection as connections
 
 from autolab.engine.core.errors import fail
@@ -23,7 +24,8 @@ def _start(loader, base_seed):
     """Return (connection, process) of each worker. On Linux they fork, so that the data set may be defined in a
     notebook; elsewhere the system's default has to import it."""
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
-    crew, forked = [], context.get_start_method() == "fork"
+    crew: list[Any] = []
+    forked = context.get_start_method() == "fork"
     for number in range(loader.num_workers):
         ours, theirs = context.Pipe()
         inherited = [ours, *(end for end, _ in crew)] if forked else []
@@ -69,7 +71,7 @@ class WorkerPass:
         iter(loader._index_sampler)
         self._crew = _start(loader, draw_seed(loader.generator))
         self._finish = weakref.finalize(self, _end, self._crew, os.getpid())
-        self._asked = (
+        self._asked: Any = (
             collections.deque()
         )  # the workers that owe a batch, in the order of the batches
         self.restart(loader)
