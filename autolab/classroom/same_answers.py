@@ -12,7 +12,7 @@ LEAST_NODES = 60  # of the syntax trees of all answers: shorter answers are equa
 
 
 def flagged(submissions: list[Submission]) -> list[Submission]:
-    """Return the submissions, with a remark for those whose answers are the same code as somebody else's.
+    """Return the submissions; add a remark to each one whose answers equal the answers of another one.
 
     Comments and layout do not count, names do. Cells as they were handed out, and answers so short that they are equal
     by chance, are not compared.
