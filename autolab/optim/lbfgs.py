@@ -10,7 +10,7 @@ from autolab.engine.autograd.modes import enable_grad, no_grad
 from autolab.engine.core.errors import fail
 from autolab.optim.line_search import strong_wolfe
 from autolab.optim.optimizer import Optimizer, ParamsT
-from autolab.optim.settings import check_lr, number
+from autolab.optim.settings import check_lr, number, settings
 from autolab.engine.core.tensor import Tensor
 
 
@@ -40,18 +40,8 @@ class LBFGS(Optimizer):
         line_search_fn: str | None = None,
     ) -> None:
         check_lr(lr)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "max_iter": max_iter,
-                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-                "tolerance_grad": tolerance_grad,
-                "tolerance_change": tolerance_change,
-                "history_size": history_size,
-                "line_search_fn": line_search_fn,
-            },
-        )
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        super().__init__(params, settings(self, locals()))
         if len(self.param_groups) != 1:
             raise fail(
                 ValueError,
@@ -84,29 +74,31 @@ class LBFGS(Optimizer):
         group = self.param_groups[0]
         # All state is kept under the first parameter, whose dtype and device a loaded state takes.
         state = self.state[self._params[0]]
-        state.setdefault("func_evals", 0)
-        state.setdefault("n_iter", 0)
+        for name in ("func_evals", "n_iter"):
+            state.setdefault(name, 0)
         first_loss = closure()
         loss, evaluations = _number(first_loss), 1
         state["func_evals"] += 1
         grad = self._flat_grad()
         if grad.abs().max() <= group["tolerance_grad"]:
             return first_loss
-        memory = _Memory(state, group["history_size"])
+        for name in ("old_dirs", "old_stps", "ro"):
+            state.setdefault(name, [])
+        state.setdefault("H_diag", 1)
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
-            memory.turn(grad)
-            previous_loss = memory.previous_loss = loss
-            slope = grad.dot(memory.direction)
+            _turn(state, grad, group["history_size"])
+            previous_loss = state["prev_loss"] = loss
+            slope = grad.dot(state["d"])
             lr = number(group["lr"])
-            memory.length = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
+            state["t"] = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
             if slope > -group["tolerance_change"]:
                 break
             calls = 0
             if group["line_search_fn"] is not None:
-                loss, grad, calls = self._search(closure, memory, loss, grad, slope, evaluations)
+                loss, grad, calls = self._search(closure, state, loss, grad, slope, evaluations)
             else:
-                self._move(memory.length, memory.direction)
+                self._move(state["t"], state["d"])
                 if iteration != group["max_iter"]:  # after the last iteration nobody asks
                     loss, grad, calls = _number(closure()), self._flat_grad(), 1
             evaluations += calls
@@ -115,15 +107,14 @@ class LBFGS(Optimizer):
                 iteration == group["max_iter"]
                 or evaluations >= group["max_eval"]
                 or grad.abs().max() <= group["tolerance_grad"]
-                or memory.direction.mul(memory.length).abs().max() <= group["tolerance_change"]
+                or state["d"].mul(state["t"]).abs().max() <= group["tolerance_change"]
                 or abs(loss - previous_loss) < group["tolerance_change"]
             ):
                 break
-        memory.save(state)
         return first_loss
 
-    def _search(self, closure, memory, loss, grad, slope, evaluations):
-        """(loss, gradient, calls of the closure) where the line search ends; the parameters are moved there."""
+    def _search(self, closure, state, loss, grad, slope, evaluations):
+        """Return (loss, gradient, calls of the closure) where the line search ends; the parameters are moved there."""
         group = self.param_groups[0]
         if group["line_search_fn"] != "strong_wolfe":
             raise fail(
@@ -134,69 +125,40 @@ class LBFGS(Optimizer):
         start = [p.clone() for p in self._params]
 
         def look(length):
-            self._move(length, memory.direction)
+            self._move(length, state["d"])
             found = _number(closure()), self._flat_grad()
             for p, value in zip(self._params, start):
                 p.copy_(value)
             return found
 
-        loss, grad, memory.length, calls = strong_wolfe(
-            look,
-            memory.length,
-            memory.direction,
-            (loss, grad, slope),
-            max_evaluations=group["max_eval"] - evaluations,
-        )
-        self._move(memory.length, memory.direction)
+        start_here, limit = (loss, grad, slope), group["max_eval"] - evaluations
+        found = strong_wolfe(look, state["t"], state["d"], start_here, limit)
+        loss, grad, state["t"], calls = found
+        self._move(state["t"], state["d"])
         return loss, grad, calls
 
 
-class _Memory:
-    """The last steps and what they did to the gradient: together a guess of the inverse Hessian."""
-
-    def __init__(self, state, size):
-        self.size = size
-        self.direction, self.length = state.get("d"), state.get("t")
-        self.changes, self.steps = state.get("old_dirs", []), state.get("old_stps", [])
-        self.inverses, self.scale = state.get("ro", []), state.get("H_diag", 1)
-        self.shares = state.get("al")
-        self.previous_grad, self.previous_loss = state.get("prev_flat_grad"), state.get("prev_loss")
-
-    def turn(self, grad):
-        """Take the new gradient in, and set `direction` to minus the guessed inverse Hessian times it."""
-        if self.previous_grad is None:
-            self.direction, self.previous_grad = grad.neg(), grad.clone()
-            return
-        self._remember(grad.sub(self.previous_grad), self.direction.mul(self.length))
-        if self.shares is None:
-            self.shares = [None] * self.size
-        direction = grad.neg()
-        for i in reversed(range(len(self.changes))):
-            self.shares[i] = self.steps[i].dot(direction) * self.inverses[i]
-            direction.add_(self.changes[i], alpha=-self.shares[i].item())
-        direction = autolab.mul(direction, self.scale)
-        for i in range(len(self.changes)):
-            share = self.changes[i].dot(direction) * self.inverses[i]
-            direction.add_(self.steps[i], alpha=(self.shares[i] - share).item())
-        self.direction = direction
-        self.previous_grad.copy_(grad)
-
-    def _remember(self, change, step):
-        curvature = change.dot(step)
-        if curvature > 1e-10:  # otherwise the guess would not be positive definite
-            if len(self.changes) == self.size:
-                for kept in (self.changes, self.steps, self.inverses):
-                    kept.pop(0)
-            self.changes.append(change)
-            self.steps.append(step)
-            self.inverses.append(1.0 / curvature)
-            self.scale = curvature / change.dot(change)
-
-    def save(self, state):
-        """Write everything into the optimizer's state, under PyTorch's names."""
-        if self.shares is not None:
-            state["al"] = self.shares
-        state["d"], state["t"] = self.direction, self.length
-        state["old_dirs"], state["old_stps"] = self.changes, self.steps
-        state["ro"], state["H_diag"] = self.inverses, self.scale
-        state["prev_flat_grad"], state["prev_loss"] = self.previous_grad, self.previous_loss
+def _turn(state, grad, size):
+    """Set the direction to minus a guess of the inverse Hessian, made from the last `size` steps, times `grad`."""
+    if "prev_flat_grad" not in state:
+        state["d"], state["prev_flat_grad"] = grad.neg(), grad.clone()
+        return
+    change, step = grad.sub(state["prev_flat_grad"]), state["d"].mul(state["t"])
+    curvature = change.dot(step)
+    if curvature > 1e-10:  # otherwise the guess would not be positive definite
+        new = {"old_dirs": change, "old_stps": step, "ro": 1.0 / curvature}
+        for name, value in new.items():
+            state[name] = [*state[name], value][-size:]
+        state["H_diag"] = curvature / change.dot(change)
+    remembered = list(enumerate(zip(state["old_dirs"], state["old_stps"], state["ro"])))
+    shares = state.setdefault("al", [None] * size)
+    direction = grad.neg()
+    for i, (change, step, inverse) in reversed(remembered):
+        shares[i] = step.dot(direction) * inverse
+        direction.add_(change, alpha=-shares[i].item())
+    direction = autolab.mul(direction, state["H_diag"])
+    for i, (change, step, inverse) in remembered:
+        share = change.dot(direction) * inverse
+        direction.add_(step, alpha=(shares[i] - share).item())
+    state["d"] = direction
+    state["prev_flat_grad"].copy_(grad)

@@ -20,76 +20,66 @@ ENOUGH_LOWER, FLAT_ENOUGH = 1e-4, 0.9
 share."""
 
 
-def strong_wolfe(look, t, direction, start, max_evaluations=25, tolerance_change=1e-9):
-    """(loss, gradient, t, number of evaluations) of a place on the line that is low and flat enough.
+def strong_wolfe(look, t, direction, start, limit, tolerance_change=1e-9):
+    """Return (loss, gradient, t, number of evaluations) of a place on the line that is low and flat enough.
 
-    look: a function of t that returns (loss, gradient) there; start: (loss, gradient, slope) at t = 0.
+    look: a function of t that returns (loss, gradient) there; start: (loss, gradient, slope) at t = 0; limit: how many rounds the
+    search may take.
     """
-    search = _Search(look, direction, _Point(0, *start), max_evaluations)
-    bracket = search.bracket(t)
-    found = search.zoom(bracket, tolerance_change) if len(bracket) == 2 else bracket[0]
-    return found.loss, found.grad, found.t, search.evaluations
+    start = _Point(0, *start)
+    evaluations = rounds = 0
 
+    def at(t):
+        nonlocal evaluations
+        evaluations += 1
+        loss, grad = look(t)
+        return _Point(t, loss, grad, grad.dot(direction))
 
-class _Search:
-    def __init__(self, look, direction, start, limit):
-        self._look, self._direction, self._start, self._limit = look, direction, start, limit
-        self.evaluations = self._rounds = 0
+    def too_high(point):
+        return point.loss > start.loss + ENOUGH_LOWER * point.t * start.slope
 
-    def _at(self, t):
-        loss, grad = self._look(t)
-        self.evaluations += 1
-        return _Point(t, loss, grad, grad.dot(self._direction))
+    def is_flat(point):
+        return abs(point.slope) <= -FLAT_ENOUGH * start.slope
 
-    def _too_high(self, point):
-        return point.loss > self._start.loss + ENOUGH_LOWER * point.t * self._start.slope
-
-    def _is_flat(self, point):
-        return abs(point.slope) <= -FLAT_ENOUGH * self._start.slope
-
-    def bracket(self, t):
-        """One good place, or two with a good one between them; the first place is at `t`."""
-        before, point = self._start, self._at(t)
-        while self._rounds < self._limit:
-            if self._too_high(point) or (self._rounds > 1 and point.loss >= before.loss):
-                return [before, point]
-            if self._is_flat(point):
-                return [point]
-            if point.slope >= 0:
-                return [before, point]
-            bounds = point.t + 0.01 * (point.t - before.t), point.t * 10
-            before, point = point, self._at(_cubic_minimum(before, point, bounds))
-            self._rounds += 1
-        return [self._start, point]
-
-    def zoom(self, bracket, tolerance_change):
-        """The good place between two."""
-        low, high = sorted((0, 1), key=lambda i: bracket[i].loss)
-        stalled, longest = False, self._direction.abs().max()
-        while self._rounds < self._limit:
-            if abs(bracket[1].t - bracket[0].t) * longest < tolerance_change:
-                break
-            t, stalled = _away_from_ends(
-                _cubic_minimum(*bracket), [point.t for point in bracket], stalled
-            )
-            point = self._at(t)
-            self._rounds += 1
-            if self._too_high(point) or point.loss >= bracket[low].loss:
-                bracket[high] = point
-                low, high = sorted((0, 1), key=lambda i: bracket[i].loss)
-                continue
-            done = self._is_flat(point)
-            if not done and point.slope * (bracket[high].t - bracket[low].t) >= 0:
-                bracket[high] = bracket[low]
-            bracket[low] = point
-            if done:
-                break
-        return bracket[low]
+    # The first phase ends with one good place, or with two that have a good one between them.
+    before, point = start, at(t)
+    while rounds < limit:
+        if too_high(point) or (rounds > 1 and point.loss >= before.loss):
+            break
+        if is_flat(point):
+            return point.loss, point.grad, point.t, evaluations
+        if point.slope >= 0:
+            break
+        bounds = point.t + 0.01 * (point.t - before.t), point.t * 10
+        before, point = point, at(_cubic_minimum(before, point, bounds))
+        rounds += 1
+    else:
+        before = start
+    bracket = [before, point]
+    low, high = sorted((0, 1), key=lambda i: bracket[i].loss)
+    # The second phase looks between them.
+    stalled, longest = False, direction.abs().max()
+    while rounds < limit and abs(bracket[1].t - bracket[0].t) * longest >= tolerance_change:
+        t, stalled = _away_from_ends(_cubic_minimum(*bracket), [p.t for p in bracket], stalled)
+        point = at(t)
+        rounds += 1
+        if too_high(point) or point.loss >= bracket[low].loss:
+            bracket[high] = point
+            low, high = sorted((0, 1), key=lambda i: bracket[i].loss)
+            continue
+        done = is_flat(point)
+        if not done and point.slope * (bracket[high].t - bracket[low].t) >= 0:
+            bracket[high] = bracket[low]
+        bracket[low] = point
+        if done:
+            break
+    best = bracket[low]
+    return best.loss, best.grad, best.t, evaluations
 
 
 def _cubic_minimum(a, b, bounds=None):
-    """The minimum, within bounds, of the cubic through two points with their slopes; the middle where there is none."""
-    lowest, highest = bounds or ((a.t, b.t) if a.t <= b.t else (b.t, a.t))
+    """Return the minimum, within bounds, of the cubic through two points with their slopes; without one the middle."""
+    lowest, highest = bounds or sorted((a.t, b.t))
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
     square = d1**2 - a.slope * b.slope
     if not square >= 0:
@@ -102,7 +92,7 @@ def _cubic_minimum(a, b, bounds=None):
 
 
 def _away_from_ends(t, ends, stalled):
-    """(t, whether it is near an end): the second time near an end it is moved a tenth of the bracket inside."""
+    """Return (t, whether it is near an end): the second time near an end it is moved a tenth of the bracket inside."""
     largest, smallest = max(ends), min(ends)
     margin = 0.1 * (largest - smallest)
     if not min(largest - t, t - smallest) < margin:

@@ -6,7 +6,6 @@ Source: https://docs.pytorch.org/docs/2.13/optim.html#base-class
 from __future__ import annotations
 
 import functools
-import inspect
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
@@ -19,14 +18,13 @@ import autolab
 from autolab.engine.core import observe
 from autolab.engine.autograd.modes import enable_grad
 from autolab.engine.autograd.hooks import RemovableHandle
-from autolab.engine.exact.broadcasting import broadcast_error, outgrown
 from autolab.engine.devices.backend import two_devices
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.utils._shared import reset_grads, typename
 
-ParamsT: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
-"""What an optimizer takes: parameters, (name, parameter) pairs, or groups with settings of their own."""
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
+"""What an optimizer takes: parameters, or groups with settings of their own."""
 
 Hooks: TypeAlias = OrderedDict[int, Callable[..., Any]]
 
@@ -49,22 +47,8 @@ def _with_hooks(step):
     def hooked(self, args, kwargs):
         args = (self, *args)
         for hook in self._optimizer_step_pre_hooks.values():
-            changed = hook(self, args, kwargs)
-            if changed is None:
-                continue
-            if not (isinstance(changed, tuple) and len(changed) == 2):
-                raise fail(
-                    RuntimeError,
-                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.",
-                    "A step pre-hook replaces both or neither.",
-                )
-            args, kwargs = changed
-        try:
-            result = step(*args, **kwargs)
-        except (ValueError, IndexError) as error:
-            if (told := self._misfit(error)) is None:
-                raise
-            raise told from None
+            args, kwargs = hook(self, args, kwargs) or (args, kwargs)
+        result = step(*args, **kwargs)
         for hook in self._optimizer_step_post_hooks.values():
             hook(self, args, kwargs)
         return result
@@ -75,7 +59,7 @@ def _with_hooks(step):
 class Optimizer:
     """Base class: keeps parameters in groups with settings of their own. Subclasses define `step`.
 
-    params: tensors, (name, tensor) pairs, or dicts with "params" and settings. Raises TypeError or ValueError for what
+    params: tensors, or dicts with "params" and settings. Raises TypeError or ValueError for what
     cannot be optimized.
     """
 
@@ -120,11 +104,9 @@ class Optimizer:
         self.__dict__.update(state)
         self._make_hook_tables()
         # An older PyTorch saved fewer settings, and counts of steps as Python numbers.
-        later = inspect.signature(type(self)).parameters
         for group in self.param_groups:
-            for name in self.defaults:
-                if name in later and later[name].default is not inspect.Parameter.empty:
-                    group.setdefault(name, later[name].default)
+            for name, default in self.defaults.items():
+                group.setdefault(name, default)
             for p in group["params"]:
                 entry = self.state.get(p, {})
                 if isinstance(entry.get("step"), (int, float)):
@@ -159,14 +141,22 @@ class Optimizer:
                 f"param_group must be a dict, but got {type(param_group)}",
                 'Write {"params": tensors, "lr": 0.1}.',
             )
-        self._read_params(param_group)
-        for parameter in param_group["params"]:
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise fail(
+                TypeError,
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
+                "in sets will change between runs. Please use a list instead.",
+                "State is saved by position.",
+            )
+        params = [params] if isinstance(params, Tensor) else list(params)
+        for parameter in params:
             if not isinstance(parameter, Tensor):
                 raise fail(
                     TypeError,
                     "optimizer can only optimize Tensors, but one of the params is "
                     + typename(parameter),
-                    "Only tensors have gradients.",
+                    "Only tensors have gradients: pass model.parameters(), without names.",
                 )
             if not (parameter.is_leaf or parameter.retains_grad):
                 raise fail(
@@ -174,57 +164,22 @@ class Optimizer:
                     "can't optimize a non-leaf Tensor",
                     "This tensor was computed from others, so a step on it would be forgotten at the next computation.",
                 )
-        for name, default in self.defaults.items():
-            param_group.setdefault(name, default)
-        self._check_against_other_groups(param_group)
-        self.param_groups.append(param_group)
-
-    @staticmethod
-    def _read_params(group):
-        """Make `group["params"]` a list of tensors, and `group["param_names"]` their names if they have some."""
-        if isinstance(group["params"], set):
-            raise fail(
-                TypeError,
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
-                "in sets will change between runs. Please use a list instead.",
-                "State is saved by position.",
-            )
-        single = isinstance(group["params"], Tensor)
-        params = [group["params"]] if single else list(group["params"])
-        named = [p for p in params if isinstance(p, tuple)]
-        if named and len(named) != len(params):
-            raise fail(
-                ValueError,
-                "all optimizer params should be with/without names. Some param names are missing",
-                "Pass named_parameters() or parameters(), not a mixture.",
-            )
-        if named:
-            group["param_names"], params = [list(part) for part in zip(*named)]
-        group["params"] = params
-
-    def _check_against_other_groups(self, group):
-        params = set(group["params"])
-        if len(params) != len(group["params"]):
+        if len(set(params)) != len(params):
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
                 "see github.com/pytorch/pytorch/issues/40967 for more information",
-                stacklevel=4,
+                stacklevel=3,
             )
-        for other in self.param_groups:
-            if ("param_names" in group) != ("param_names" in other):
-                kind = "with names" if "param_names" in group else "without names"
-                raise fail(
-                    ValueError,
-                    "all optimizer param groups should be with/without names. cannot add param group "
-                    f"{kind} to the optimizer",
-                    "Name all groups or none.",
-                )
-            if not params.isdisjoint(other["params"]):
-                raise fail(
-                    ValueError,
-                    "some parameters appear in more than one parameter group",
-                    "It would be stepped twice.",
-                )
+        if not set(params).isdisjoint(p for group in self.param_groups for p in group["params"]):
+            raise fail(
+                ValueError,
+                "some parameters appear in more than one parameter group",
+                "It would be stepped twice.",
+            )
+        param_group["params"] = params
+        for name, default in self.defaults.items():
+            param_group.setdefault(name, default)
+        self.param_groups.append(param_group)
 
     # state ---------------------------------------------------------------------------------------
 
@@ -270,8 +225,6 @@ class Optimizer:
             )
         for group, new in zip(groups, saved):
             new["params"] = group["params"]
-            if "param_names" in group:
-                new.setdefault("param_names", group["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -320,16 +273,6 @@ class Optimizer:
                 note = f"The optimizer keeps '{name}' on {value.device}: make the optimizer after model.to('{device}')."
                 raise two_devices(device, value._storage.device, note)
 
-    def _misfit(self, error):
-        """PyTorch's error when a loaded state is of other shapes than the parameters (`error` is then NumPy's); else
-        None."""
-        if "broadcast" in str(error) or "boolean index" in str(error):
-            for p, entry in self.state.items():
-                for value in entry.values():
-                    if isinstance(value, Tensor) and value.dim() and value.shape != p.shape:
-                        return not_together(value.shape, p.shape)
-        return None
-
 
 def _fitted(parameter, value, key=None):
     """A saved state value with its tensors in the parameter's dtype and device (`step` stays as it is)."""
@@ -343,15 +286,6 @@ def _fitted(parameter, value, key=None):
     if isinstance(value, Iterable) and not isinstance(value, str):
         return type(value)(_fitted(parameter, v) for v in value)  # type: ignore[call-arg]
     return value
-
-
-def not_together(shape, wanted):
-    """PyTorch's error for a state of another shape than the gradient that it is to take in."""
-    try:
-        together = tuple(np.broadcast_shapes(shape, wanted))
-    except ValueError:
-        return broadcast_error([shape, wanted])
-    return outgrown(shape if tuple(shape) != together else wanted, together)
 
 
 def zero_step():

@@ -38,9 +38,12 @@ SCHEDULES = {
 }
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])
+@pytest.mark.parametrize("name", SCHEDULES)
 def test_learning_rates(name, kind):
+    """Adam matters where the momentum changes, too: its momentum is a beta."""
+    if kind == "Adam" and "Cyc" not in name:
+        return
     def program(t):
         parameters = [t.nn.Parameter(t.ones(1)) for _ in range(2)]
         groups = [{"params": parameters[:1]}, {"params": parameters[1:], "lr": 0.7}]

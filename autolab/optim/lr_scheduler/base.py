@@ -49,26 +49,20 @@ def check_optimizer(optimizer):
         )
 
 
-def per_group(values, optimizer, message):
-    """Return one value for each group; `message(n, given)` is the error when a list has another length."""
+def per_group(name, values, optimizer, message=None):
+    """Return one value of the setting `name` for each group: a number for all, or a list of the right length."""
     n = len(optimizer.param_groups)
     if not isinstance(values, (list, tuple)):
         return [values] * n
-    if len(values) != n:
-        raise fail(ValueError, message(n, len(values)), "One value for each parameter group.")
+    given = len(values)
+    if given != n:
+        message = message or (
+            "{name} must have the same length as optimizer.param_groups. "
+            "{name} has {given} values, param_groups has {n}."
+        )
+        message = message.format(name=name, n=n, given=given)
+        raise fail(ValueError, message, "One value for each parameter group.")
     return list(values)
-
-
-def per_named_group(name, values, optimizer):
-    """Return one value of the setting `name` for each group: a number for all, or a list of the right length."""
-    return per_group(
-        values,
-        optimizer,
-        lambda n, given: (
-            f"{name} must have the same length as optimizer.param_groups. "
-            f"{name} has {given} values, param_groups has {n}."
-        ),
-    )
 
 
 def refuse_epoch(scheduler, epoch):

@@ -12,7 +12,7 @@ from autolab.engine.exact.refusals import unsupported
 from autolab.optim.lr_scheduler.base import (
     LRScheduler,
     check_optimizer,
-    per_named_group,
+    per_group,
     set_lr,
 )
 from autolab.engine.core.tensor import Tensor
@@ -103,8 +103,8 @@ class _Cycle(LRScheduler):
                 "Pass cycle_momentum=False.",
             )
         self.use_beta1 = "betas" in defaults
-        smallest = per_named_group("base_momentum", base_momentum, self.optimizer)
-        return smallest, per_named_group("max_momentum", max_momentum, self.optimizer)
+        smallest = per_group("base_momentum", base_momentum, self.optimizer)
+        return smallest, per_group("max_momentum", max_momentum, self.optimizer)
 
     def _start_momentum(self, smallest, largest):
         for group, low, high in zip(self.optimizer.param_groups, smallest, largest):
@@ -145,11 +145,11 @@ class CyclicLR(_Cycle):
     ) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
-        base_lrs = per_named_group("base_lr", base_lr, optimizer)
+        base_lrs = per_group("base_lr", base_lr, optimizer)
         if last_epoch == -1:
             for group, lr in zip(optimizer.param_groups, base_lrs):
                 set_lr(group, lr)
-        self.max_lrs = per_named_group("max_lr", max_lr, optimizer)
+        self.max_lrs = per_group("max_lr", max_lr, optimizer)
         up = float(step_size_up)
         self.total_size = up + (up if step_size_down is None else float(step_size_down))
         self.step_ratio = up / self.total_size
@@ -237,7 +237,7 @@ class OneCycleLR(_Cycle):
                 ValueError, message, "They give the length of the rise and the shape of the curve."
             )
         self._anneal_func_type = anneal_strategy
-        max_lrs = per_named_group("max_lr", max_lr, optimizer)
+        max_lrs = per_group("max_lr", max_lr, optimizer)
         if last_epoch == -1:
             for group, peak in zip(optimizer.param_groups, max_lrs):
                 group["initial_lr"] = peak / div_factor
@@ -283,15 +283,12 @@ def _total_steps(total_steps, epochs, steps_per_epoch):
     numbers = {"total_steps": total_steps}
     if total_steps is None:
         numbers = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
-    message = ""
-    for name, value in reversed(numbers.items()):
-        if value is None:
-            message = "You must define either total_steps OR (epochs AND steps_per_epoch)"
-            break
-        if value <= 0 or not isinstance(value, int):
+    message = "You must define either total_steps OR (epochs AND steps_per_epoch)"
+    for name, value in numbers.items():
+        if value is not None:
             message = f"Expected positive integer {name}, but got {value}"
-    if message:
-        raise fail(ValueError, message, "The cycle has to know how long it is.")
+        if not isinstance(value, int) or value <= 0:
+            raise fail(ValueError, message, "The cycle has to know how long it is.")
     return math.prod(numbers.values())
 
 

@@ -38,9 +38,8 @@ class LambdaLR(LRScheduler):
         lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
         last_epoch: int = -1,
     ) -> None:
-        self.lr_lambdas = per_group(
-            lr_lambda, optimizer, lambda n, given: f"Expected {n} lr_lambdas, but got {given}"
-        )
+        message = "Expected {n} {name}, but got {given}"
+        self.lr_lambdas = per_group("lr_lambdas", lr_lambda, optimizer, message)
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rat
 from __future__ import annotations
 
 import math
-from typing import Any, SupportsFloat
+from typing import SupportsFloat
 
 from autolab.engine.core.errors import fail
 from autolab.optim.lr_scheduler.base import (
@@ -52,27 +52,20 @@ class ReduceLROnPlateau(LRScheduler):
         check_optimizer(optimizer)
         self.factor, self.optimizer = factor, optimizer
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
-        self.min_lrs = per_group(
-            min_lr, optimizer, lambda n, given: f"expected {n} min_lrs, got {given}"
-        )
+        message = "expected {n} {name}, got {given}"
+        self.min_lrs = per_group("min_lrs", min_lr, optimizer, message)
         self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch = 0
         self._last_lr = self._current()
-        self._init_is_better(mode, threshold, threshold_mode)
-        self._reset()
-
-    def _init_is_better(self, mode, threshold, threshold_mode):
-        if mode not in ("min", "max"):
-            raise fail(ValueError, f"mode {mode} is unknown!", "It is 'min' or 'max'.")
-        if threshold_mode not in ("rel", "abs"):
-            raise fail(
-                ValueError, f"threshold mode {threshold_mode} is unknown!", "It is 'rel' or 'abs'."
-            )
-        self.mode_worse = math.inf if mode == "min" else -math.inf
+        for name, value, known in (
+            ("mode", mode, ("min", "max")),
+            ("threshold mode", threshold_mode, ("rel", "abs")),
+        ):
+            if value not in known:
+                raise fail(ValueError, f"{name} {value} is unknown!", f"It is one of {known}.")
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
-
-    def _reset(self):
-        self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
+        self.mode_worse = self.best = math.inf if mode == "min" else -math.inf
+        self.cooldown_counter = self.num_bad_epochs = 0
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
         """Note the number of this epoch (a loss, an accuracy); lower the lr when it has not improved for too long."""
@@ -93,18 +86,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _reduce_lr(self):
         groups = self.optimizer.param_groups
-        if len(groups) != len(self.min_lrs):
-            if self.default_min_lr is None:
-                raise fail(
-                    RuntimeError,
-                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
-                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
-                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the "
-                    "`optimizer` param groups.",
-                    "Append the new group's smallest lr to scheduler.min_lrs.",
-                )
-            self.min_lrs = [self.default_min_lr] * len(groups)
-        for group, smallest in zip(groups, self.min_lrs):
+        for group, smallest in zip(groups, self.min_lrs, strict=True):
             old = float(group["lr"])
             new = max(old * self.factor, smallest)
             if old - new > self.eps:
@@ -120,8 +102,3 @@ class ReduceLROnPlateau(LRScheduler):
         if self.mode == "min":
             return a < (best * (1.0 - margin) if relative else best - margin)
         return a > (best * (margin + 1.0) if relative else best + margin)
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
-        self.__dict__.update(state_dict)
-        self._init_is_better(self.mode, self.threshold, self.threshold_mode)
