@@ -18,6 +18,7 @@ from autolab.distributions.distribution import (
 )
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
+from autolab.engine.exact.refusals import unsupported
 
 
 def _standard_normal(shape, like):
@@ -161,9 +162,10 @@ def _is_lower_cholesky(matrix):
 
 
 class MultivariateNormal(Distribution):
-    """The normal distribution of vectors with mean `loc` and a covariance matrix, which one of three matrices gives.
+    """The normal distribution of vectors with mean `loc` and a covariance matrix.
 
-    scale_tril: a lower triangular L with covariance L L^T; precision_matrix: the inverse of the covariance.
+    scale_tril: instead of the covariance, a lower triangular L with covariance L L^T. Raises NotImplementedError for
+    precision_matrix.
     """
 
     has_rsample = True
@@ -171,7 +173,6 @@ class MultivariateNormal(Distribution):
     arg_constraints = {
         "loc": REAL_VECTOR,
         "covariance_matrix": Constraint("PositiveDefinite()", _is_positive_definite),
-        "precision_matrix": Constraint("PositiveDefinite()", _is_positive_definite),
         "scale_tril": Constraint("LowerCholesky()", _is_lower_cholesky),
     }
 
@@ -183,47 +184,35 @@ class MultivariateNormal(Distribution):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        message = (
-            ""
-            if len(given) == 1
-            else "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
-        )
+        if precision_matrix is not None:
+            note = "Pass its inverse as covariance_matrix."
+            raise unsupported("MultivariateNormal", "precision_matrix", note)
+        note = "loc is a vector of n numbers, the matrix is n x n."
+        if (covariance_matrix is None) == (scale_tril is None):
+            message = "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
+            raise fail(ValueError, message, note)
         if loc.dim() < 1:
-            message = "loc must be at least one-dimensional."
-        elif not message and given[0][1].dim() < 2:
-            kind = "scale_tril matrix" if scale_tril is not None else given[0][0]
+            raise fail(ValueError, "loc must be at least one-dimensional.", note)
+        name, matrix = "scale_tril", scale_tril
+        if matrix is None:
+            name, matrix = "covariance_matrix", covariance_matrix
+        if matrix.dim() < 2:  # type: ignore[union-attr]
+            kind = name.replace("tril", "tril matrix")
             message = (
                 f"{kind} must be at least two-dimensional, with optional leading batch dimensions"
             )
-        if message:
-            raise fail(ValueError, message, "loc is a vector of n numbers, the matrix is n x n.")
-        name, matrix = given[0]
-        batch = np.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+            raise fail(ValueError, message, note)
+        batch = np.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])  # type: ignore[union-attr]
         self.loc = loc.expand(*batch, -1)
-        setattr(self, name, matrix.expand(*batch, -1, -1))
+        setattr(self, name, matrix.expand(*batch, -1, -1))  # type: ignore[union-attr]
         super().__init__(batch, self.loc.shape[-1:], validate_args)
-        if precision_matrix is not None:
-            flipped = autolab.linalg.cholesky(autolab.flip(precision_matrix, (-2, -1)))
-            matrix = autolab.linalg.inv(autolab.flip(flipped, (-2, -1)).mT)
-        elif covariance_matrix is not None:
-            matrix = autolab.linalg.cholesky(covariance_matrix)
-        self._factor = matrix
+        self._factor = autolab.linalg.cholesky(matrix) if scale_tril is None else scale_tril
 
     def __getattr__(self, name):
-        shape = (*self._batch_shape, *self._event_shape, *self._event_shape)
-        if name == "scale_tril":
-            return self._factor.expand(shape)
-        if name == "covariance_matrix":
-            return (self._factor @ self._factor.mT).expand(shape)
-        if name == "precision_matrix":
-            return autolab.linalg.inv(self._factor @ self._factor.mT).expand(shape)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        if name not in ("scale_tril", "covariance_matrix"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        matrix = self._factor if name == "scale_tril" else self._factor @ self._factor.mT
+        return matrix.expand(*self._batch_shape, -1, -1)
 
     @property
     def mean(self) -> Tensor:

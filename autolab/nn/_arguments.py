@@ -1,7 +1,6 @@
 """How `Module.to` reads its arguments, and what modules take."""
 
 from collections.abc import Sequence
-from types import FunctionType
 from typing import TypeAlias
 
 from autolab.engine.devices.device import DeviceLike, device as device_class  # noqa: F401 (DeviceLike is found here)
@@ -12,19 +11,6 @@ from autolab.engine.core.tensor import Tensor
 
 Sizes: TypeAlias = int | Sequence[int]
 """One number for all dimensions, or one for each."""
-
-
-def name_methods_after(cls, *names):
-    """Give `cls` copies of inherited methods that Python's own errors call by its name: `Conv2d.__init__()`."""
-    for name in names:
-        method = getattr(cls, name)
-        copy = FunctionType(
-            method.__code__, method.__globals__, name, method.__defaults__, method.__closure__
-        )
-        copy.__kwdefaults__, copy.__doc__ = method.__kwdefaults__, method.__doc__
-        copy.__annotations__, copy.__module__ = method.__annotations__, method.__module__
-        copy.__qualname__ = f"{cls.__name__}.{name}"
-        setattr(cls, name, copy)
 
 
 _FORMS = "Write to(device), to(dtype), to(device, dtype) or to(tensor)."

@@ -44,14 +44,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
             f"Unsupported nonlinearity {nonlinearity}",
             f"Known are {', '.join(_GAINS)}, leaky_relu.",
         )
-    slope = 0.01 if param is None else param
-    if isinstance(slope, bool) or not isinstance(slope, (int, float)):
-        raise fail(
-            ValueError,
-            f"negative_slope {param} not a valid number",
-            "The slope is an int or a float.",
-        )
-    return math.sqrt(2.0 / (1 + slope**2))
+    return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
 
 
 @no_grad()
@@ -138,10 +131,7 @@ def _xavier_std(tensor, gain):
 
 
 def _kaiming_std(tensor, a, mode, nonlinearity):
-    """Return the standard deviation for `tensor`, or None (with a warning) if it has no elements."""
-    if tensor.numel() == 0:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
-        return None
+    """Return the standard deviation for `tensor`."""
     modes = ["fan_in", "fan_out"]
     if mode.lower() not in modes:
         raise fail(
@@ -150,7 +140,7 @@ def _kaiming_std(tensor, a, mode, nonlinearity):
             "fan_in keeps the variance forwards, fan_out backwards.",
         )
     fan = _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+    return calculate_gain(nonlinearity, a) / math.sqrt(max(fan, 1))
 
 
 def xavier_uniform_(
@@ -174,10 +164,7 @@ def kaiming_uniform_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Fill with numbers uniform in ±gain * sqrt(3 / fan) (He et al., 2015); `a` is the slope of leaky_relu."""
-    std = _kaiming_std(tensor, a, mode, nonlinearity)
-    if std is None:
-        return tensor
-    bound = math.sqrt(3.0) * std
+    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -189,8 +176,7 @@ def kaiming_normal_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Fill with normal numbers of deviation gain / sqrt(fan) (He et al., 2015); `a` is the slope of leaky_relu."""
-    std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else normal_(tensor, 0, std, generator)
+    return normal_(tensor, 0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
 def _reset_linear(weight: Tensor, bias: Tensor | None) -> None:
@@ -198,11 +184,8 @@ def _reset_linear(weight: Tensor, bias: Tensor | None) -> None:
     kaiming_uniform_(weight, a=math.sqrt(5))  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
     if bias is not None:
         fan_in, _ = _calculate_fan_in_and_fan_out(weight)
-        bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
-        if (
-            fan_in or weight.dim() == 2
-        ):  # of no inputs PyTorch's Linear draws a bias, its convolutions do not
-            uniform_(bias, -bound, bound)
+        bound = 1 / math.sqrt(max(fan_in, 1))
+        uniform_(bias, -bound, bound)
 
 
 @no_grad()
@@ -214,8 +197,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
             "Only tensors with 2 or more dimensions are supported",
             "Rows are orthogonal to rows.",
         )
-    if tensor.numel() == 0:
-        return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
     draws = (

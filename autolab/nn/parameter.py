@@ -12,7 +12,7 @@ from autolab.engine.core.tensor import TENSOR_CLASSES, Tensor
 from autolab.engine.exact.printing import parameter_repr
 from autolab.engine.methods.copies import _rebuild as _rebuild_tensor
 
-__all__ = ["Parameter", "UninitializedParameter", "is_lazy"]
+__all__ = ["Parameter", "UninitializedParameter"]
 
 
 class Parameter(Tensor):
@@ -81,7 +81,7 @@ _CONVERSIONS = {"to", "cpu", "cuda", "half", "float", "double", "is_floating_poi
 class UninitializedParameter(Parameter):
     """A `Parameter` whose shape is not known yet: it has a dtype and a device, and no numbers.
 
-    Using its numbers raises PyTorch's ValueError, asking for its shape a RuntimeError. `materialize` makes an ordinary
+    Using its numbers or its shape raises PyTorch's ValueError. `materialize` makes an ordinary
     parameter of this very object, so that an optimizer that holds it need not be told.
     """
 
@@ -108,10 +108,6 @@ class UninitializedParameter(Parameter):
         self.data = numbers
         self.__class__ = Parameter  # type: ignore[assignment]
 
-    def _empty(self):
-        """Return a plain tensor of no elements with this dtype and device."""
-        return autolab.empty(0, dtype=self.dtype, device=self.device)
-
     def _take(self, value):
         self.__class__ = Parameter  # its shape is read
         try:
@@ -119,31 +115,15 @@ class UninitializedParameter(Parameter):
         finally:
             self.__class__ = UninitializedParameter
 
-    data = property(_empty, _take)
+    data = property(lambda self: autolab.empty(0, dtype=self.dtype, device=self.device), _take)
 
-    @property
-    def shape(self):
-        """Raise RuntimeError: `materialize` gives the tensor a shape."""
-        raise fail(
-            RuntimeError,
-            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when "
-            "trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
-            "accessing their attributes.",
-            _CALL_FORWARD,
-        )
-
-    def __repr__(self, *, tensor_contents=None):
+    def __repr__(self):
         return "<UninitializedParameter>"
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
         return memo[id(self)]
-
-
-def is_lazy(param: object) -> bool:
-    """Return whether `param` is a parameter that has no shape yet. Source: torch.nn.parameter.is_lazy."""
-    return isinstance(param, UninitializedParameter)
 
 
 TENSOR_CLASSES.add(Parameter)

@@ -7,9 +7,16 @@ rounded twice.
 
 import numpy as np
 
+from autolab.engine.kernels import reuse as memory, threads
 from autolab.engine.core.dtype import FROM_NUMPY
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import materialise
+
+BIG = (
+    1 << 15
+)  # elements from which a float32 array is taken in pieces: the float64 ones between fit the cache then
+_F64 = np.dtype(np.float64)
+_OPERATIONS = 100  # per element, times the cost of memory: for `threads.split`
 
 
 def array_of(tensor):
@@ -32,8 +39,32 @@ def add_scaled(a, b, factor):
     if a.dtype != np.float32:
         a += b * a.dtype.type(factor)
         return
+    if (
+        a.size > BIG
+        and a.__class__ is np.ndarray
+        and a.strides == b.strides
+        and (flat := memory.flat(a)) is not None
+    ):
+        return _add_scaled_in_pieces(flat, memory.flat(b), float(np.float32(factor)))
     total = np.multiply(b, float(np.float32(factor)), dtype=np.float64)
     np.add(total, a, out=a, casting="unsafe")
+
+
+def _add_scaled_in_pieces(a, b, factor):
+    """`add_scaled` of big float32 vectors, over threads; half the time of one piece. No operation mixes dtypes, which
+    NumPy would do in a buffer."""
+
+    def work(start, stop):
+        product, number = (
+            threads.scratch(name, (stop - start,), _F64) for name in ("product", "number")
+        )
+        np.copyto(product, b[start:stop])
+        np.multiply(product, factor, out=product)
+        np.copyto(number, a[start:stop])
+        np.add(product, number, out=product)
+        np.copyto(a[start:stop], product, casting="same_kind")
+
+    threads.in_blocks(work, a.size, BIG, _OPERATIONS * a.size)
 
 
 def add_product(a, b, c, factor=1.0):

@@ -23,8 +23,8 @@ share."""
 def strong_wolfe(look, t, direction, start, limit, tolerance_change=1e-9):
     """Return (loss, gradient, t, number of evaluations) of a place on the line that is low and flat enough.
 
-    look: a function of t that returns (loss, gradient) there; start: (loss, gradient, slope) at t = 0; limit: how many rounds the
-    search may take.
+    look: a function of t that returns (loss, gradient) there; start: (loss, gradient, slope) at t = 0; limit: how many
+    rounds the search may take.
     """
     start = _Point(0, *start)
     evaluations = rounds = 0

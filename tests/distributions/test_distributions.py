@@ -12,7 +12,6 @@ MADE = {
     "Categorical": "D.Categorical(v.exp())",
     "Categorical of logits": "D.Categorical(logits=torch.stack([v, v.cos()]))",
     "MultivariateNormal": "D.MultivariateNormal(v, m @ m.T)",
-    "MultivariateNormal of a precision": "D.MultivariateNormal(v, precision_matrix=m @ m.T)",
     "MultivariateNormal, a batch": "D.MultivariateNormal(torch.stack([v, v * 2]), scale_tril=m)",
 }
 
@@ -38,7 +37,7 @@ def test_distribution(name):
         if "Bernoulli" in name or "Categorical" in name:
             result += [made.probs, made.logits]
         if "Multivariate" in name:
-            result += [made.covariance_matrix, made.precision_matrix, made.scale_tril]
+            result += [made.covariance_matrix, made.scale_tril]
         if "numbers" not in name:
             loss.backward()
             result.append(v.grad)

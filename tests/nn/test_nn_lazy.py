@@ -92,7 +92,6 @@ def test_every_layer(t):
         before = [
             repr(layer),
             t.rand(1),
-            layer.has_uninitialized_params(),
             type(layer).__name__,
         ]
         x = t.linspace(-1, 2, t.empty(shape).numel()).reshape(shape).cos().requires_grad_()
@@ -136,33 +135,6 @@ def test_draws_come_in_the_order_of_the_first_forward(t):
     )
     same = [t.equal(layer.weight, net[i].weight) for layer, i in zip(eager, (5, 0, 4, 6))]
     return [t.equal(first, net[5].weight), same, y, state, t.rand(2)]
-
-
-@same_as_torch
-def test_which_class_they_are(t):
-    nn, pairs = t.nn, []
-    for name in (
-        "Linear",
-        "Conv2d",
-        "BatchNorm1d",
-        "BatchNorm2d",
-    ):
-        lazy, eager = getattr(nn, "Lazy" + name), getattr(nn, name)
-        pairs.append(
-            [
-                name,
-                issubclass(lazy, eager),
-                issubclass(lazy, nn.modules.lazy.LazyModuleMixin),
-                lazy.cls_to_become is eager,
-            ]
-        )
-    bare = nn.LazyBatchNorm1d(affine=False, track_running_stats=False)
-    full = nn.LazyBatchNorm1d()
-    return [
-        pairs,
-        [bare.weight, bare.bias, bare.running_mean, bare.num_batches_tracked],
-        full.num_batches_tracked,
-    ]
 
 
 @same_as_torch
@@ -216,7 +188,7 @@ def test_copies(t):
         found += [repr(duplicate), duplicate.weight.dtype, duplicate.weight is original.weight]
         t.manual_seed(0)
         y = duplicate(t.ones(1, 2, 2, 2, dtype=duplicate.weight.dtype))
-        found += [y, repr(duplicate), repr(original), original.has_uninitialized_params()]
+        found += [y, repr(duplicate), repr(original)]
     return found
 
 

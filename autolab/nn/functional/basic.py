@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import autolab
 from autolab.engine.exact.arguments import check_tensors
 from autolab.engine.autograd.modes import no_grad
@@ -50,30 +48,10 @@ def dropout2d(
     """Zero whole channels of an input (N, C, H, W) with probability p."""
     check_probability(p)
     check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
-    if input.dim() not in (3, 4):
-        warnings.warn(
-            f"dropout2d: Received a {input.dim()}-D input to dropout2d, which is deprecated and will result in an error "
-            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note "
-            "that dropout2d exists to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel "
-            "dimension, and an optional batch dimension (i.e. 3D or 4D inputs).",
-            stacklevel=2,
-        )
-    if input.dim() == 3:
-        warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
-            "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
-            "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
-            "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
-            "instead.",
-            stacklevel=2,
-        )
-    if input.dim() < 2 and training and p:
-        raise fail(
-            RuntimeError,
-            "Feature dropout requires at least 2 dimensions in the input",
-            "Channels are dimension 1.",
-        )
-    return _dropped(input, p, training, inplace, (*input.shape[:2], *[1] * (input.dim() - 2)))
+    if input.dim() != 4:
+        note = "Images are (N, C, H, W). Use dropout for other tensors, and unsqueeze(0) for a single image."
+        raise unsupported("dropout2d", f"input of {input.dim()} dimensions", note)
+    return _dropped(input, p, training, inplace, (*input.shape[:2], 1, 1))
 
 
 def _dropped(input, p, training, inplace, shape):
@@ -126,38 +104,17 @@ def embedding(
         ("scale_grad_by_freq", 4, "bool", scale_grad_by_freq),
         ("sparse", 5, "bool", sparse),
     )
-    for name, given in (("sparse", sparse), ("scale_grad_by_freq", scale_grad_by_freq)):
-        if given:
+    refused = {
+        "sparse": sparse,
+        "scale_grad_by_freq": scale_grad_by_freq,
+        "max_norm": max_norm is not None,
+    }
+    for name, wanted in refused.items():
+        if wanted:
             raise unsupported("embedding", name)
     check_tensors("embedding", 2, indices=input)
     padding_idx = -1 if padding_idx is None else check_padding_idx(padding_idx, weight.shape[0])
-    if max_norm is not None:
-        with no_grad():
-            _shorten_rows(weight.detach(), input, max_norm, norm_type)
     return OPS["embedding"].call(weight, input, padding_idx)
-
-
-def _shorten_rows(weight, indices, max_norm, norm_type):
-    """Scale, in place, the named rows whose norm is above `max_norm`. Raises RuntimeError unless `weight` is a
-    matrix."""
-    if weight.dim() != 2:
-        raise fail(
-            RuntimeError,
-            f"Expected 2-dimensional tensor, but got {weight.dim()}-dimensional tensor for argument #1 'self' (while checking "
-            "arguments for embedding_renorm_)",
-            "A table has one row for each word.",
-        )
-    if indices.dtype not in (autolab.int64, autolab.int32):
-        raise fail(
-            RuntimeError,
-            f"Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got {indices.type()} "
-            "instead (while checking arguments for embedding_renorm_)",
-            "Rows are numbered by integers: .long().",
-        )
-    for row in indices.flatten().unique():
-        norm = weight[row].norm(norm_type)
-        if norm > max_norm:
-            weight[row] *= max_norm / (norm + 1e-7)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

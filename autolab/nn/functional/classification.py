@@ -7,18 +7,11 @@ from __future__ import annotations
 
 import autolab
 from autolab.engine.core.errors import fail
-from autolab.engine.exact.refusals import no_dimensions
-from autolab.engine.exact.dtype_errors import not_implemented
-from autolab.engine.ops.class_losses import kernel_name
+from autolab.engine.exact.arguments import check_tensors
 from autolab.engine.core.record import OPS
 from autolab.engine.exact.kinds import check_settings
 from autolab.nn.functional.activation import log_softmax
-from autolab.nn.functional.loss import (
-    check_tensors,
-    legacy_reduction,
-    not_differentiable,
-    reduction_number,
-)
+from autolab.nn.functional.loss import legacy_reduction, not_differentiable, reduction_number
 from autolab.engine.core.tensor import Tensor
 
 
@@ -37,7 +30,8 @@ def nll_loss(
     `ignore_index` do not count. Raises IndexError for a class that does not exist.
     """
     reduction = reduction_number(legacy_reduction(size_average, reduce, reduction))
-    check_tensors("nll_loss_nd", input=input, target=target, weight=weight)
+    check_tensors("nll_loss_nd", input=input, target=target)
+    check_tensors("nll_loss_nd", 3, or_none=True, weight=weight)
     return _nll_loss(input, target, weight, reduction, ignore_index)
 
 
@@ -65,98 +59,73 @@ def _check_classes(input, target, weight):
         and weight is None
     ):
         return  # the usual case: the questions below take 1 µs
-    n_dim, places = input.dim(), target.dim()
-    sizes, batch = list(input.shape), target.shape[0] if places else 0
-    by_place = [*sizes[:1], *sizes[2:]]
-    rows = "One class number for each row of scores."
+    places, sizes = target.dim(), list(input.shape)
+    if not sizes:
+        message = "Expected 1 or more dimensions (got 0)"
+        raise fail(ValueError, message, "Scores have a dimension of classes.")
+    classes = sizes.pop(
+        0 if len(sizes) == 1 else 1
+    )  # `sizes` is the shape of the class numbers now
+    batch = target.shape[0] if places else 0
     images = "Scores (N, C, H, W) go with class numbers (N, H, W)."
-    of_numbers = target.dtype in (autolab.int64, autolab.uint8)
-    no_numbers = (
-        RuntimeError,
-        f"expected target dtype to be Long or Byte, but got {target.dtype.short}",
-        "Class numbers are integers: target.long(). Probabilities need the shape of the input.",
-    )
+    misfit = f"Expected target size {sizes}, got {list(target.shape)}"
+    if len(sizes) == 3:
+        misfit = f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}"
     checks = [
         (
-            n_dim < 1,
-            ValueError,
-            "Expected 1 or more dimensions (got 0)",
-            "Scores have a dimension of classes.",
-        ),
-        (n_dim > 1 and not places and not sizes[0] and not of_numbers, *no_numbers),
-        (
-            n_dim > 1 and not places and not sizes[0],
-            IndexError,
-            "Dimension specified as 0 but tensor has no dimensions",
-            rows,
-        ),
-        (
-            n_dim > 1 and sizes[0] != batch,
-            ValueError,
-            f"Expected input batch_size ({(sizes or [0])[0]}) to match target batch_size ({batch}).",
-            rows,
-        ),
-        (
-            n_dim <= 2 and places > 1,
-            RuntimeError,
-            "0D or 1D target tensor expected, multi-target not supported",
-            "Class numbers have the shape (N); squeeze the extra dimension, or pass probabilities as floats.",
-        ),
-        (
-            n_dim == 4 and places != 3,
-            RuntimeError,
-            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {places}",
-            images,
-        ),
-        (
-            n_dim > 2 and n_dim != 4 and by_place != list(target.shape),
-            RuntimeError,
-            f"Expected target size {by_place}, got {list(target.shape)}",
-            "One class number for each position.",
-        ),
-        (not of_numbers, *no_numbers),
-        (
-            n_dim == places == 1 and batch != 1,
+            not sizes and places == 1 and batch != 1,
             ValueError,
             f"For 1D input, 1D target must have size 1, but got target size: {batch}",
             "One sample has one class.",
         ),
         (
-            n_dim == 4 and by_place != list(target.shape),
+            sizes and sizes[0] != batch,
+            ValueError,
+            f"Expected input batch_size ({(sizes or [0])[0]}) to match target batch_size ({batch}).",
+            "One class number for each row of scores.",
+        ),
+        (
+            len(sizes) <= 1 and places > 1,
             RuntimeError,
-            f"size mismatch (got input: {sizes} , target: {list(target.shape)}",
+            "0D or 1D target tensor expected, multi-target not supported",
+            "Class numbers have the shape (N); squeeze the extra dimension, or pass probabilities as floats.",
+        ),
+        (
+            len(sizes) == 3 and places != 3,
+            RuntimeError,
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {places}",
             images,
+        ),
+        (
+            len(sizes) > 1 and sizes != list(target.shape),
+            RuntimeError,
+            misfit,
+            "One class number for each position.",
+        ),
+        (
+            target.dtype not in (autolab.int64, autolab.uint8),
+            RuntimeError,
+            f"expected target dtype to be Long or Byte, but got {target.dtype.short}",
+            "Class numbers are integers: target.long(). Probabilities need the shape of the input.",
         ),
     ]
     for wrong, kind, message, note in checks:
         if wrong:
             raise fail(kind, message, note)
     if weight is not None:
-        _check_weight(input, weight)
+        _check_weight(weight, classes, input)
 
 
-def _check_weight(input, weight):
+def _check_weight(weight, classes, input):
     """Raise what PyTorch raises when the class weights do not go with the scores."""
-    n_dim = input.dim()
-    _check_classes_of_weight(weight, input.shape[0 if n_dim == 1 else 1], n_dim > 2)
-    if not input.is_floating_point():
-        raise not_implemented(kernel_name(n_dim), input._array.dtype)
-    if weight.dtype is not input.dtype:
-        raise fail(
-            RuntimeError,
-            f"expected scalar type {input.dtype.short} but found {weight.dtype.short}",
-            "Convert the weights to the dtype of the scores.",
-        )
-    not_differentiable("nll_loss_nd" if n_dim > 2 else "nll_loss_forward", weight=weight)
-
-
-def _check_classes_of_weight(weight, classes, short=False, function=""):
-    if weight.dim() != 1 or weight.shape[0] != classes:
-        message = f"{function}weight tensor should be defined either for all {classes} classes or no classes but got "
+    if tuple(weight.shape) != (classes,):
+        message = f"weight tensor should be defined either for all {classes} classes or no classes but got "
         message += f"weight tensor of shape: {list(weight.shape)}"
-        if short:
-            message = "weight tensor should be defined either for all or no classes"
         raise fail(RuntimeError, message, "One weight for each class.")
+    if weight.dtype is not input.dtype:
+        message = f"expected scalar type {input.dtype.short} but found {weight.dtype.short}"
+        raise fail(RuntimeError, message, "Convert the weights to the dtype of the scores.")
+    not_differentiable("nll_loss_forward", weight=weight)
 
 
 def cross_entropy(
@@ -190,9 +159,8 @@ def cross_entropy(
         ("label_smoothing", 6, "float", label_smoothing),
     )
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
-    check_tensors("cross_entropy_loss", input=input, target=target, weight=weight)
-    if not input._array.ndim and target.is_floating_point():
-        raise no_dimensions(1)
+    check_tensors("cross_entropy_loss", input=input, target=target)
+    check_tensors("cross_entropy_loss", 3, or_none=True, weight=weight)
     if target._array.shape == input._array.shape:
         return _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
     log_p = log_softmax(input, 0 if input._array.ndim == 1 else 1)
@@ -228,7 +196,7 @@ def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoot
     class_dim = 0 if input.dim() == 1 else 1
     classes = input.shape[class_dim]
     if weight is not None:
-        _check_classes_of_weight(weight, classes, function="cross_entropy: ")
+        _check_weight(weight, classes, input)
     log_p = log_softmax(input, class_dim)
     if label_smoothing > 0:
         _check_smoothing(label_smoothing)

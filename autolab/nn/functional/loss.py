@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 import autolab
-from autolab.engine.exact.arguments import check_tensors as check_all
+from autolab.engine.exact.arguments import check_tensors
 from autolab.engine.autograd.modes import is_grad_enabled
 from autolab.engine.core.errors import fail
 from autolab.engine.core.record import OPS
@@ -39,12 +39,6 @@ def legacy_reduction(size_average, reduce, reduction):
 
 def reduction_number(reduction):
     """PyTorch's number for "none", "mean" or "sum". Raises ValueError for anything else."""
-    if reduction == "elementwise_mean":
-        warnings.warn(
-            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
-            stacklevel=3,
-        )
-        return 1
     if reduction not in _NUMBER:
         raise fail(
             ValueError,
@@ -72,18 +66,6 @@ def _same_shape(input, target):
         stacklevel=4,
     )
     return autolab.broadcast_tensors(input, target)
-
-
-def check_tensors(function, **arguments):
-    """Raise TypeError, in PyTorch's words, for the first of `arguments` (in the order of the function's) that is no
-    tensor.
-
-    Weights may be None."""
-    if arguments.get("input", 0) is None or arguments.get("target", 0) is None:
-        check_all(
-            function, **{name: value for name, value in arguments.items() if "weight" not in name}
-        )
-    check_all(function, or_none=True, **arguments)
 
 
 def not_differentiable(function, **arguments):
@@ -242,13 +224,6 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})",
             "One target for each score.",
         )
-    check_tensors(
-        "binary_cross_entropy_with_logits",
-        input=input,
-        target=target,
-        weight=weight,
-        pos_weight=pos_weight,
-    )
     if input.is_floating_point() and target.dtype is autolab.bool:
         target - target  # noqa: B018 (raises what subtracting a mask raises)
     if input.is_floating_point() and not target.is_floating_point():
@@ -257,6 +232,8 @@ def binary_cross_entropy_with_logits(
             f"result type {input.dtype.short} can't be cast to the desired output type {target.dtype.short}",
             "Targets are probabilities, so floats: target.float().",
         )
+    given = {"weight": weight, "pos_weight": pos_weight}
+    check_tensors("binary_cross_entropy_with_logits", 3, or_none=True, **given)
     not_differentiable("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     loss = OPS["binary_cross_entropy_with_logits"].call(input, target, weight, pos_weight, number)
     return loss.to(target.dtype)
@@ -313,16 +290,13 @@ def cosine_embedding_loss(
     check_settings("cosine_embedding_loss", ("margin", 4, "float", margin))
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
-    dim, note = target.dim(), "Every target belongs to a pair of vectors."
-    if dim not in (0, 1):
-        message = "0D or 1D target tensor expected, multi-target not supported"
-        raise fail(RuntimeError, message, note)
-    if input1.dim() != dim + 1 or input2.dim() != dim + 1:
+    dim = target.dim()
+    if dim > 1 or not input1.dim() == input2.dim() == dim + 1:
         message = (
             f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.size())} and {list(input2.size())}."
         )
-        message += f"{list(input1.size())} and {list(input2.size())}."
-        raise fail(RuntimeError, message, note)
+        raise fail(RuntimeError, message, "Targets are (N) or (), the vectors (N, D) or (D).")
     square1, square2 = (_plus((x * x).sum(dim), 1e-12) for x in (input1, input2))
     cos = (input1 * input2).sum(dim) / (square1 * square2).sqrt()
     zero = autolab.zeros_like(cos)

@@ -9,6 +9,7 @@ import autolab
 from autolab.engine.exact.arguments import check_tensors
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.dtype_errors import not_implemented
+from autolab.engine.exact.refusals import unsupported
 from autolab.engine.ops.normalization import batch_normalized
 from autolab.engine.core.record import OPS
 from autolab.engine.exact.kinds import check_settings
@@ -108,47 +109,19 @@ def instance_norm(
 
     Raises ValueError for a single value per channel. Ulyanov, Vedaldi and Lempitsky, "Instance Normalization" (2016).
     """
-    check_settings(
-        "instance_norm",
-        ("use_input_stats", 6, "bool", use_input_stats),
-        ("momentum", 7, "float", momentum),
-        ("eps", 8, "float", eps),
-    )
-    if use_input_stats and math.prod(input.shape[2:]) == 1:
+    if running_mean is not None or running_var is not None or not use_input_stats:
+        raise unsupported("instance_norm", "running statistics", "Use batch_norm for them.")
+    if math.prod(input.shape[2:]) == 1:
         raise fail(
             ValueError,
             f"Expected more than 1 spatial element when training, got input size {input.shape}",
             "The variance of a single value is 0, so nothing of it would be left.",
         )
-    if not use_input_stats and (running_mean is None or running_var is None):
-        raise fail(
-            RuntimeError,
-            "Expected running_mean and running_var to be defined when use_input_stats is false",
-            "Without statistics of the input the running ones are used.",
-        )
     samples, channels = input.size(0), input.size(1)
-
-    def per_sample(v, dtype=None):
-        return None if v is None else v.to(dtype or v.dtype).repeat(samples)
-
-    mean, variance = per_sample(running_mean, input.dtype), per_sample(running_var, input.dtype)
+    weight, bias = (None if v is None else v.repeat(samples) for v in (weight, bias))
     flat = input.contiguous().view(1, samples * channels, *input.shape[2:])
-    out = batch_normalized(
-        flat,
-        per_sample(weight),
-        per_sample(bias),
-        mean,
-        variance,
-        bool(use_input_stats),
-        momentum,
-        eps,
-    )
-    if use_input_stats:
-        for running, new in ((running_mean, mean), (running_var, variance)):
-            if running is not None:
-                with autolab.no_grad():
-                    running.copy_(new.view(samples, channels).mean(0))
-    return out.view(input.shape)
+    y = batch_normalized(flat, weight, bias, None, None, True, momentum, eps)
+    return y.view(input.shape)
 
 
 def rms_norm(
@@ -162,29 +135,16 @@ def rms_norm(
     Raises RuntimeError when the sizes differ. Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
     """
     check_tensors("rms_norm", input=input)
-    check_settings("rms_norm", ("normalized_shape", 2, "int[]", normalized_shape))
-    shape = (
-        [normalized_shape]
-        if isinstance(normalized_shape, int)
-        else list(map(int, normalized_shape))
-    )
-    sizes, last = list(input.shape), list(input.shape[max(0, input.dim() - len(shape)) :])
-    message = ""
-    if not shape:
-        message = "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-        message += "normalized_shape = []"
-    elif weight is not None and list(weight.shape) != shape:
-        message = (
-            "Expected weight to be of same shape as normalized_shape, but got weight of shape "
-        )
-        message += f"{list(weight.shape)} and normalized_shape = {shape}"
-    elif last != shape:
+    shape = normalized_shape
+    shape = [shape] if isinstance(shape, int) else list(shape)
+    if list(input.shape[-len(shape) :]) != shape:
         expected = ", ".join(map(str, shape))
-        message = f"Given normalized_shape={shape}, expected input with shape [*{expected}], but got input of size{sizes}"
-    if message:
-        note = "normalized_shape names the sizes of the last dimensions, which are normalised together."
-        raise fail(RuntimeError, message, note)
-    if not (input.is_floating_point() or input.is_complex()):
+        raise fail(
+            RuntimeError,
+            f"Given normalized_shape={shape}, expected input with shape [*{expected}], but got input of size{list(input.shape)}",
+            "normalized_shape names the sizes of the last dimensions, which are normalised together.",
+        )
+    if not input.is_floating_point():
         raise not_implemented("rms_norm", input._array.dtype)
     x = (
         input.float() if input.dtype is autolab.float16 else input

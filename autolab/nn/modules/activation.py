@@ -10,8 +10,6 @@ from autolab.engine.core.tensor import Tensor
 from autolab.nn import functional as F, init as nn_init
 from autolab.nn._arguments import DeviceLike
 from autolab.nn.modules.layer import Layer
-from autolab.nn.modules.module import Module
-from autolab.nn.parameter import Parameter
 
 
 class ReLU(Layer, function=F.relu):
@@ -135,28 +133,23 @@ class LeakyReLU(Layer, function=F.leaky_relu):
     inplace: bool = False
 
 
-class PReLU(Module):
+class PReLU(Layer, function=F.prelu, settings="weight"):
     """x where x > 0, else weight * x, the weight learned: one for all, or one for each channel (dimension 1)."""
 
-    def __init__(
-        self,
-        num_parameters: int = 1,
-        init: float = 0.25,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__()
-        self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(autolab.empty(num_parameters, device=device, dtype=dtype))
+    num_parameters: int = 1
+    init: float = 0.25
+    device: DeviceLike = None
+    dtype: DType | None = None
+
+    def _set_up(self, settings):
+        options = {name: settings.pop(name) for name in ("device", "dtype")}
+        super()._set_up(settings)
+        self._make_parameters({"weight": (self.num_parameters,)}, **options)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Set the weight to its initial value."""
         nn_init.constant_(self.weight, self.init)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply the function to `input`."""
-        return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
         """Return the number of weights."""

@@ -49,14 +49,13 @@ class MultiheadAttention(Module):
         device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
-        if embed_dim <= 0 or num_heads <= 0:
-            raise fail(
-                ValueError,
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
-                "instead",
-                "Each head takes an equal number of features.",
-            )
-        _refuse(embed_dim, add_bias_kv, add_zero_attn, kdim=kdim, vdim=vdim)
+        given = {"kdim": kdim, "vdim": vdim}
+        refused = {name: size not in (None, embed_dim) for name, size in given.items()}
+        refused |= {"add_bias_kv": add_bias_kv, "add_zero_attn": add_zero_attn}
+        for name, wanted in refused.items():
+            if wanted:
+                note = "Put a Linear layer in front that makes keys and values embed_dim wide."
+                raise unsupported("MultiheadAttention", name, note)
         super().__init__()
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
         self.kdim = self.vdim = embed_dim
@@ -99,7 +98,8 @@ class MultiheadAttention(Module):
         """
         hidden = canonical_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
         mask = canonical_mask(attn_mask, "attn_mask", query)
-        batched = _check_shapes(query, key, value, hidden, mask, self.num_heads, self.embed_dim)
+        _check_shapes(query, key, value, hidden, mask, self.embed_dim)
+        batched = query.dim() == 3
         if is_causal and mask is None:
             raise fail(
                 RuntimeError,
@@ -133,67 +133,34 @@ class MultiheadAttention(Module):
         return output.transpose(1, 0) if self.batch_first else output, weights
 
 
-def _refuse(embed_dim, add_bias_kv, add_zero_attn, **dims):
-    """Raise NotImplementedError for what courses do not use."""
-    for name, value in (("add_bias_kv", add_bias_kv), ("add_zero_attn", add_zero_attn)):
-        if value:
-            raise unsupported("MultiheadAttention", name)
-    for name, value in dims.items():
-        if value not in (None, embed_dim):
-            note = "Put a Linear layer in front that makes keys and values embed_dim wide."
-            raise unsupported("MultiheadAttention", name, note)
-
-
-def _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads, embed_dim):
-    """Return whether there is a batch; raise AssertionError in PyTorch's words for dimensions that do not fit."""
-    dims = query.dim()
+def _check_shapes(query, key, value, key_padding_mask, attn_mask, embed_dim):
+    """Raise AssertionError in PyTorch's words for dimensions that do not fit."""
+    dims, width = query.dim(), query.shape[-1]
     start = f"For {'batched' if dims == 3 else 'unbatched'} ({dims}-D) `query`, expected"
-    hidden_dim = dims - 1 if key_padding_mask is None else key_padding_mask.dim()
-    width = query.shape[-1] if dims else 0
-    mask_dim = 2 if attn_mask is None else attn_mask.dim()
-    heads = (num_heads, *query.shape[:1], *key.shape[:1])
-    mask_shape = None if attn_mask is None else tuple(attn_mask.shape)
-    checks = [
-        (
-            dims in (2, 3),
-            f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor",
+    hidden = dims - 1 if key_padding_mask is None else key_padding_mask.dim()
+    mask = 2 if attn_mask is None else attn_mask.dim()
+    checks = {
+        f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor": dims
+        in (2, 3),
+        f"{start} `key` and `value` to be {dims}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively": (
+            key.dim() == value.dim() == dims
         ),
-        (
-            key.dim() == value.dim() == dims,
-            f"{start} `key` and `value` to be {dims}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively",
+        f"{start} `key_padding_mask` to be `None` or {dims - 1}-D but found {hidden}-D tensor instead": (
+            hidden == dims - 1
         ),
-        (
-            hidden_dim == dims - 1,
-            f"{start} `key_padding_mask` to be `None` or {dims - 1}-D but found {hidden_dim}-D tensor instead",
-        ),
-        (
-            mask_dim in (2, 3),
-            f"{start} `attn_mask` to be `None`, 2-D or 3-D but found {mask_dim}-D tensor instead",
-        ),
-        (
-            dims == 3 or mask_dim == 2 or mask_shape == heads,
-            f"Expected `attn_mask` shape to be {heads} but got {None if attn_mask is None else attn_mask.shape}",
-        ),
-        (
-            width == embed_dim,
-            f"was expecting embedding dimension of {embed_dim}, but got {width}",
-        ),
-        (
-            key.shape == value.shape,
-            f"key shape {key.shape} does not match value shape {value.shape}",
-        ),
-    ]
-    for holds, message in checks:
+        f"{start} `attn_mask` to be `None`, 2-D or 3-D but found {mask}-D tensor instead": mask
+        in (2, 3),
+        f"was expecting embedding dimension of {embed_dim}, but got {width}": width == embed_dim,
+        f"key shape {key.shape} does not match value shape {value.shape}": key.shape == value.shape,
+    }
+    for message, holds in checks.items():
         if not holds:
             raise _misfit(message)
-    return dims == 3
-
-
-_SHAPES = "Queries are (positions, batch, features), masks (queries, keys) and padding masks (batch, keys)."
 
 
 def _misfit(message):
-    return fail(AssertionError, message, _SHAPES)
+    note = "Queries are (positions, batch, features), masks (queries, keys) and padding masks (batch, keys)."
+    return fail(AssertionError, message, note)
 
 
 def _converted(convert, query, key, value):
@@ -243,9 +210,8 @@ def _joined_masks(attn_mask, key_padding_mask, sizes):
     if key_padding_mask is None:
         return attn_mask
     batch, num_heads, _, source = sizes
-    for dim, size in ((0, batch), (1, source)):
-        if key_padding_mask.shape[dim] != size:
-            found = key_padding_mask.shape[dim]
+    for dim, size in enumerate((batch, source)):
+        if (found := key_padding_mask.shape[dim]) != size:
             raise _misfit(f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {found}")
     hidden = key_padding_mask.view(batch, 1, 1, source).expand(-1, num_heads, -1, -1)
     hidden = hidden.reshape(batch * num_heads, 1, source)

@@ -24,19 +24,19 @@ class RNNCellBase(Module):
     hidden_size) and two biases, uniform in ±1/sqrt(hidden_size)."""
 
     nonlinearity = "tanh"
+    _mode, _gates, _states = "", 1, 1
 
     def __init__(
         self,
         input_size: int,
         hidden_size: int,
-        bias: bool,
-        num_chunks: int,
+        bias: bool = True,
         device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        rows = num_chunks * hidden_size
+        rows = self._gates * hidden_size
         shapes = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
         for name, shape in (shapes | {"bias_ih": (rows,), "bias_hh": (rows,)}).items():
             empty = autolab.empty(shape, device=device, dtype=dtype)
@@ -55,46 +55,34 @@ class RNNCellBase(Module):
         defaults = {"bias": True, "nonlinearity": "tanh"}
         return f"{self.input_size}, {self.hidden_size}" + shown_unless_default(self, defaults)
 
-    def _step(self, mode, input, state, count=1):
-        """Return the next state; `state` is a tuple of `count` tensors or None, which means zeros."""
-        self._check_dim("input", input)
-        for number, s in enumerate(state or ()):
-            self._check_dim("hidden" if count == 1 else f"hx[{number}]", s)
-        single = input.dim() == 1
-        if single:
-            input = input.unsqueeze(0)
-        if state is None:
-            zeros = input.new_zeros(input.size(0), self.hidden_size)
-            state = (zeros,) * count
-        elif single:
-            state = tuple(s.unsqueeze(0) for s in state)
-        self._check_sizes(input, state)
-        w = recurrent.Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        after = recurrent.cell(mode, input, state, w)
-        return tuple(s.squeeze(0) for s in after) if single else after
-
-    def _check_dim(self, what, tensor):
-        if tensor.dim() not in (1, 2):
+    def _step(self, input, state):
+        """Return the next state; `state` is a tuple of tensors or None, which means zeros."""
+        if input.dim() not in (1, 2):
             raise fail(
                 ValueError,
-                f"{type(self).__name__}: Expected {what} to be 1D or 2D, got {tensor.dim()}D instead",
+                f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead",
                 "A batch of vectors, or one vector.",
             )
-
-    def _check_sizes(self, input, state):
-        batch, width, hidden = input.size(0), input.size(1), self.hidden_size
-        if width != self.input_size:
+        if input.size(-1) != self.input_size:
             raise fail(
                 RuntimeError,
-                f"input has inconsistent input_size: got {width} expected {self.input_size}",
+                f"input has inconsistent input_size: got {input.size(-1)} expected {self.input_size}",
                 "The last dimension of the input is what weight_ih multiplies.",
             )
+        wanted = (*input.shape[:-1], self.hidden_size)
+        state = (input.new_zeros(wanted),) * self._states if state is None else state
         for number, s in enumerate(state):
-            if tuple(s.shape) != (batch, hidden):
-                message = f"hidden{number} has inconsistent hidden_size: got {s.size(-1)}, expected {hidden}"
-                if s.size(0) != batch:
-                    message = f"Input batch size {batch} doesn't match hidden{number} batch size {s.size(0)}"
-                raise fail(RuntimeError, message, f"The state has to be {batch} x {hidden}.")
+            if s.shape != wanted:
+                message = f"hidden{number} has inconsistent hidden_size: got {s.size(-1)}, expected {self.hidden_size}"
+                if s.size(0) != wanted[0]:
+                    message = f"Input batch size {wanted[0]} doesn't match hidden{number} batch size {s.size(0)}"
+                raise fail(RuntimeError, message, "Each input vector has a state of its own.")
+        single = input.dim() == 1
+        if single:
+            input, state = input.unsqueeze(0), tuple(s.unsqueeze(0) for s in state)
+        w = recurrent.Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        after = recurrent.cell(self._mode, input, state, w)
+        return tuple(s.squeeze(0) for s in after) if single else after
 
 
 class RNNCell(RNNCellBase):
@@ -112,16 +100,15 @@ class RNNCell(RNNCellBase):
         device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
-        self.nonlinearity = nonlinearity
+        super().__init__(input_size, hidden_size, bias, device, dtype)
+        if nonlinearity not in ("tanh", "relu"):
+            message = f"Unknown nonlinearity: {nonlinearity}"
+            raise fail(RuntimeError, message, "It is 'tanh' or 'relu'.")
+        self.nonlinearity, self._mode = nonlinearity, f"RNN_{nonlinearity.upper()}"
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next state h'."""
-        if self.nonlinearity not in ("tanh", "relu"):
-            message = f"Unknown nonlinearity: {self.nonlinearity}"
-            raise fail(RuntimeError, message, "It is 'tanh' or 'relu'.")
-        mode = f"RNN_{self.nonlinearity.upper()}"
-        return self._step(mode, input, None if hx is None else (hx,))[0]
+        return self._step(input, None if hx is None else (hx,))[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -131,21 +118,13 @@ class LSTMCell(RNNCellBase):
     Hochreiter and Schmidhuber (1997). Raises ValueError or RuntimeError for sizes that do not fit.
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+    _mode, _gates, _states = "LSTM", 4, 2
 
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return (h', c'). hx: (h, c), zeros when left out."""
-        return self._step("LSTM", input, hx, count=2)
+        return self._step(input, hx)
 
 
 class GRUCell(RNNCellBase):
@@ -155,16 +134,8 @@ class GRUCell(RNNCellBase):
     Raises ValueError or RuntimeError for sizes that do not fit.
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+    _mode, _gates = "GRU", 3
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next state h'."""
-        return self._step("GRU", input, None if hx is None else (hx,))[0]
+        return self._step(input, None if hx is None else (hx,))[0]

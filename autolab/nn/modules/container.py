@@ -68,7 +68,9 @@ class _Numbered(Module):
 
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add all of `modules` at the end. Returns the container."""
-        for module in modules:
+        note = "Use append for a single module."
+        _check_iterable(modules, f"{self._get_name()}.extend", "an iterable", note)
+        for module in list(modules):
             self.append(module)
         return self
 
@@ -78,11 +80,18 @@ class _Numbered(Module):
         del self[key]
         return value
 
-    def _shift_in(self, index, module):
-        """Put `module` at `index` and move those behind it by one."""
-        modules = list(self._modules.values())
+    def insert(self, index: Any, module: Module) -> Self:
+        """Insert a module before position `index`. Raises IndexError outside of the container."""
+        n = len(self)
+        if not -n <= index <= n:
+            raise fail(
+                IndexError, f"Index out of range: {index}", f"The container has {n} modules."
+            )
+        modules = list(self)
         modules.insert(index, module)
-        self._modules.update((str(i), m) for i, m in enumerate(modules))
+        for i, m in enumerate(modules):
+            self.add_module(str(i), m)
+        return self
 
 
 class Sequential(_Numbered):
@@ -123,22 +132,6 @@ class Sequential(_Numbered):
             return type(self)(OrderedDict(list(self._modules.items())[index]))
         return self._modules[self._key(index)]
 
-    def insert(self, index: Any, module: Module) -> Self:
-        """Insert a module before position `index`. Raises IndexError outside of the container."""
-        if not isinstance(module, Module):
-            raise fail(
-                AssertionError,
-                f"module should be of type: {Module}",
-                "Sequential holds modules only.",
-            )
-        n = len(self)
-        if not -n <= index <= n:
-            raise fail(
-                IndexError, f"Index out of range: {index}", f"The container has {n} modules."
-            )
-        self._shift_in(index, module)
-        return self
-
 
 class ModuleList(_Numbered):
     """A list of submodules: index it and iterate over it; it has no forward of its own.
@@ -162,16 +155,6 @@ class ModuleList(_Numbered):
         if isinstance(index, slice):
             return type(self)(list(self._modules.values())[index])
         return self._modules[self._key(index)]
-
-    def insert(self, index: Any, module: Module) -> None:
-        """Insert a module before position `index`."""
-        self._shift_in(index, module)
-
-    def extend(self, modules: Iterable[Module]) -> Self:
-        """Add all of `modules` at the end. Returns the list."""
-        note = "Use append for a single module."
-        _check_iterable(modules, "ModuleList.extend", "an iterable", note)
-        return super().extend(list(modules))
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:  # type: ignore[misc]
         return self.extend(modules)
@@ -318,11 +301,6 @@ class ParameterList(Module):
             f"  ({i}): {_describe(value, lambda t: t.dtype)}" for i, value in enumerate(self)
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise fail(
-            RuntimeError, "ParameterList should not be called.", "Index it to get a parameter."
-        )
-
 
 class ParameterDict(_Named, Module):
     """A dict of parameters, in insertion order; tensors put into it become parameters."""
@@ -366,8 +344,3 @@ class ParameterDict(_Named, Module):
     def extra_repr(self) -> str:
         """Return one line for each value."""
         return "\n".join(f"  ({key}): {_describe(value, typename)}" for key, value in self.items())
-
-    def __call__(self, input: Any) -> Any:
-        raise fail(
-            RuntimeError, "ParameterDict should not be called.", "Index it to get a parameter."
-        )

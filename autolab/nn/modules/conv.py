@@ -8,8 +8,9 @@ from typing import Any
 from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
+from autolab.engine.exact.refusals import unsupported
 from autolab.nn import functional as F, init
-from autolab.nn._arguments import DeviceLike, Sizes, name_methods_after
+from autolab.nn._arguments import DeviceLike, Sizes
 from autolab.nn.modules.layer import Layer, shown_unless_default
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
@@ -29,7 +30,6 @@ class _ConvNd(Layer):
         super().__init_subclass__(**options)
         if dims:
             cls._dims = dims
-            name_methods_after(cls, "forward")
 
     def _set_up(self, settings):
         options = {name: settings.pop(name) for name in ("device", "dtype")}
@@ -191,39 +191,12 @@ class _Transposed(_ConvNd, function=F.conv_transpose1d):
             )
         super()._set_up(settings)
 
-    def _extra(self, input, output_size):
-        """Return the output padding that gives `output_size`."""
-        if output_size is None:
-            return self.output_padding
-        n = self._dims
-        before = input.dim() - n
-        size = list(output_size)[before if len(output_size) == n + before else 0 :]
-        if len(size) != n:
-            raise fail(
-                ValueError,
-                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {n + before} elements (got "
-                f"{len(size)})",
-                "Give the spatial sizes only, or all of them.",
-            )
-        sizes = zip(
-            input.shape[before:], self.stride, self.padding, self.dilation, self.kernel_size
-        )
-        least = [(length - 1) * s - 2 * p + d * (k - 1) + 1 for length, s, p, d, k in sizes]
-        most = [low + s - 1 for low, s in zip(least, self.stride)]
-        if any(not low <= wanted <= high for wanted, low, high in zip(size, least, most)):
-            shown = output_size if len(output_size) == n else size
-            raise fail(
-                ValueError,
-                f"requested an output size of {shown}, but valid sizes range from {least} to {most} (for an input of "
-                f"{input.size()[2:]})",
-                "A strided convolution maps just these sizes to the input's size.",
-            )
-        return tuple(wanted - low for wanted, low in zip(size, least))
-
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """Return the transposed convolution; `output_size` chooses among the sizes that are possible."""
-        extra = self._extra(input, output_size)
-        settings = self.stride, self.padding, extra, self.groups, self.dilation
+        """Return the transposed convolution. Raises NotImplementedError for `output_size`."""
+        if output_size is not None:
+            note = "Choose among the possible sizes by the layer's output_padding."
+            raise unsupported(type(self).__name__, "output_size", note)
+        settings = self.stride, self.padding, self.output_padding, self.groups, self.dilation
         return self._function(input, self.weight, self.bias, *settings)
 
 

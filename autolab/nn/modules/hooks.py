@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from autolab.engine.core.grad_mode import per_thread
 from autolab.engine.autograd.hooks import RemovableHandle
-from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact.refusals import unsupported
 
@@ -23,15 +22,13 @@ from .backward_hooks import BackwardHook
 Hooks: TypeAlias = OrderedDict[int, Any]
 
 
-def _add(table, hook, prepend=False, with_kwargs=None):
-    """Put `hook` into `table`, note it in the dict `with_kwargs` if there is one, and return its handle."""
-    handle = RemovableHandle(table, extra_dict=[] if with_kwargs is None else [with_kwargs])
-    table[handle.id] = hook
-    if with_kwargs is not None:
-        with_kwargs[handle.id] = True
-    if prepend:
-        table.move_to_end(handle.id, last=False)
-    return handle
+def _add(table, hook, **options):
+    """Put `hook` into `table` and return its handle. Raise NotImplementedError for options that courses do not use."""
+    for name, value in options.items():
+        if value:
+            note = "A hook is called with the module, its positional arguments and its output, in the order of registering."
+            raise unsupported("register_hook", name, note)
+    return RemovableHandle.add(table, hook)
 
 
 class ModuleHooks:
@@ -39,9 +36,7 @@ class ModuleHooks:
 
     forward: Callable[..., Any]
     _forward_pre_hooks: Hooks
-    _forward_pre_hooks_with_kwargs: Hooks
     _forward_hooks: Hooks
-    _forward_hooks_with_kwargs: Hooks
     _backward_pre_hooks: Hooks
     _backward_hooks: Hooks
 
@@ -50,26 +45,18 @@ class ModuleHooks:
             "_backward_pre_hooks",
             "_backward_hooks",
             "_forward_hooks",
-            "_forward_hooks_with_kwargs",
             "_forward_pre_hooks",
-            "_forward_pre_hooks_with_kwargs",
         ):
             object.__setattr__(self, name, OrderedDict())
 
     def register_forward_pre_hook(
-        self,
-        hook: Callable[..., Any],
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args)` before every `forward`; a returned value replaces the positional arguments.
 
-        With `with_kwargs=True` the hook is `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
         Returns a handle; `handle.remove()` takes the hook away.
         """
-        flags = self._forward_pre_hooks_with_kwargs if with_kwargs else None
-        return _add(self._forward_pre_hooks, hook, prepend, flags)
+        return _add(self._forward_pre_hooks, hook, prepend=prepend, with_kwargs=with_kwargs)
 
     def register_forward_hook(
         self,
@@ -81,21 +68,16 @@ class ModuleHooks:
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after every `forward`; a returned value replaces the output.
 
-        With `with_kwargs=True` the hook is `hook(module, args, kwargs, output)`. Returns a handle; `handle.remove()`
-        takes the hook away. Raises NotImplementedError for `always_call`.
+        Returns a handle; `handle.remove()` takes the hook away.
         """
-        if always_call:
-            raise unsupported(
-                "register_forward_hook", "always_call", "Write try and finally around the call."
-            )
-        flags = self._forward_hooks_with_kwargs if with_kwargs else None
-        return _add(self._forward_hooks, hook, prepend, flags)
+        options = {"prepend": prepend, "with_kwargs": with_kwargs, "always_call": always_call}
+        return _add(self._forward_hooks, hook, **options)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, grad_output)` when gradients reach the outputs; a returned tuple replaces them."""
-        return _add(self._backward_pre_hooks, hook, prepend)
+        return _add(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -104,7 +86,7 @@ class ModuleHooks:
 
         Both are tuples with None for what is not a tensor. A returned tuple replaces `grad_input`.
         """
-        return _add(self._backward_hooks, hook, prepend)
+        return _add(self._backward_hooks, hook, prepend=prepend)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         state = per_thread.state
@@ -143,15 +125,17 @@ def _name_in(caller, module):
 
 def _call_with_hooks(module, args, kwargs):
     """Run the forward of `module` with its hooks around it."""
-    args, kwargs = _run_forward_pre_hooks(module, args, kwargs)
+    for hook in [*module._forward_pre_hooks.values()]:
+        changed = hook(module, args)
+        if changed is not None:
+            args = changed if isinstance(changed, tuple) else (changed,)
     full, pre = list(module._backward_hooks.values()), list(module._backward_pre_hooks.values())
     backward = BackwardHook(module, full, pre) if full or pre else None
     if backward:
         args = backward.setup_input_hook(args)
     result = module.forward(*args, **kwargs)
-    for number, hook in [*module._forward_hooks.items()]:
-        extra = (kwargs,) if number in module._forward_hooks_with_kwargs else ()
-        output = hook(module, args, *extra, result)
+    for hook in [*module._forward_hooks.values()]:
+        output = hook(module, args, result)
         result = result if output is None else output
     if backward is None:
         return result
@@ -162,24 +146,3 @@ def _call_with_hooks(module, args, kwargs):
             stacklevel=4,
         )
     return backward.setup_output_hook(result)
-
-
-def _run_forward_pre_hooks(module, args, kwargs):
-    """Return the arguments as the forward pre-hooks leave them."""
-    for number, hook in [*module._forward_pre_hooks.items()]:
-        if number not in module._forward_pre_hooks_with_kwargs:
-            changed = hook(module, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-            continue
-        both = hook(module, args, kwargs)
-        if both is None:
-            continue
-        if not (isinstance(both, tuple) and len(both) == 2):
-            raise fail(
-                RuntimeError,
-                f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {both}.",
-                "A hook registered with with_kwargs=True replaces both or neither.",
-            )
-        args, kwargs = both
-    return args, kwargs

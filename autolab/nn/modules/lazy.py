@@ -1,8 +1,8 @@
 """Layers that take their number of inputs from their first input: `nn.LazyLinear(10)` becomes a `nn.Linear(n, 10)`
 once it has seen something of n features. They are here because d2l.ai builds its networks of them.
 
-Until then their parameters have no shape (`nn.parameter.UninitializedParameter`). A hook that runs before the first
-forward makes the ordinary layer, takes over its numbers and changes the class.
+Until then their parameters have no shape (`nn.parameter.UninitializedParameter`). The first call makes the ordinary
+layer, takes over its numbers and changes the class.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.modules.lazy.LazyModuleMixin.html
 """
@@ -12,14 +12,13 @@ from __future__ import annotations
 from typing import Any
 
 from autolab.engine.core.errors import fail
-from autolab.engine.core.grad_mode import per_thread
 from autolab.engine.core.tensor import Tensor
 from autolab.nn._arguments import DeviceLike
 from autolab.nn.modules.conv import Conv2d
 from autolab.nn.modules.layer import Layer
 from autolab.nn.modules.linear import Linear
 from autolab.nn.modules.normalization import BatchNorm1d, BatchNorm2d, _BatchNorm
-from autolab.nn.parameter import UninitializedParameter, is_lazy
+from autolab.nn.parameter import UninitializedParameter
 from autolab.engine.core.dtype import dtype as DType
 
 
@@ -38,9 +37,9 @@ class LazyModuleMixin:
     def __init_subclass__(cls, become=None, size="", **options):
         if become is not None:
             cls.cls_to_become, cls._size = become, size
-            if issubclass(become, Layer) and become._fields:
+            if issubclass(become, Layer):
                 cls._fields = {n: kind for n, kind in become._fields.items() if n != size}
-            options["function"] = become
+                options["function"] = become
         super().__init_subclass__(**options)
 
     def _make_lazy(self, settings, names):
@@ -49,50 +48,29 @@ class LazyModuleMixin:
         options = {name: settings[name] for name in ("device", "dtype")}
         for name in names:
             setattr(self, name, UninitializedParameter(**options))
-        self._initialize_hook = self.register_forward_pre_hook(
-            self._infer_parameters, with_kwargs=True
-        )
-
-    def has_uninitialized_params(self) -> bool:
-        """Return whether a parameter or buffer of this layer has no shape yet."""
-        if any(map(is_lazy, self._parameters.values())):
-            return True
-        return any(b is not None and not b.numel() for b in self._buffers.values())
 
     def reset_parameters(self) -> None:
         """Do nothing: the ordinary layer draws the numbers."""
 
-    def _infer_parameters(self, module, args, kwargs):
-        """Give `module` its size and its parameters; the hook before the first forward."""
-        state = per_thread.state
-        if state.module is module:  # pictures of this call show the layer as what it becomes
-            state.scope = (*state.scope[:2], module.cls_to_become.__name__, *state.scope[3:])
-        module.initialize_parameters(*args, **kwargs)
-        module._initialize_hook.remove()
-        del module._initialize_hook, module._later
-        module.__class__ = module.cls_to_become
-
-    def initialize_parameters(self, input: Tensor) -> None:
-        """Take the size from `input`, and the parameters from an ordinary layer of that size."""
-        if not self.has_uninitialized_params():
-            return
-        own = [*self._parameters.values(), *self._buffers.values()]
-        like = next(t for t in own if t is not None)
-        settings = self._later | {"device": like.device, "dtype": like.dtype}
-        size = self._size_of(input)  # type: ignore[attr-defined]
-        ready = self.cls_to_become(**{self._size: size}, **settings)
-        setattr(self, self._size, size)
+    def __call__(self, input: Tensor) -> Any:
+        """Become the ordinary layer of the size that `input` has, with its parameters, and return its result."""
+        own = [t for t in (*self._parameters.values(), *self._buffers.values()) if t is not None]
+        settings = {self._size: self._size_of(input), **self._later}  # type: ignore[attr-defined]
+        if own:
+            settings |= {"device": own[0].device, "dtype": own[0].dtype}
+            setattr(self, self._size, settings[self._size])
+        ready = self.cls_to_become(**settings)
         for name, parameter in ready._parameters.items():
             if parameter is not None:
                 self._parameters[name].materialize(parameter)
         self._buffers.update(ready._buffers)
+        del self._later
+        self.__class__ = self.cls_to_become
+        return self(input)
 
 
-class LazyLinear(LazyModuleMixin, Linear):
+class LazyLinear(LazyModuleMixin, Linear, become=Linear, size="in_features"):
     """A `Linear` that takes `in_features` from the last dimension of its first input."""
-
-    cls_to_become = Linear
-    _size = "in_features"
 
     def __init__(
         self,

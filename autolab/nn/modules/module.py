@@ -59,14 +59,10 @@ class Module(ModuleHooks, ModuleState):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args or kwargs:
-            name = type(self).__name__
-            message = (
-                f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
-            )
+            message = f"takes 1 positional argument but {len(args) + 1} were given"
             if kwargs:
-                message = (
-                    f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
-                )
+                message = f"got an unexpected keyword argument '{next(iter(kwargs))}'"
+            message = f"{type(self).__name__}.__init__() {message}"
             raise fail(TypeError, message, "nn.Module.__init__ takes no arguments.")
         set_plain = super().__setattr__  # our own looks into the dicts that are made here
         set_plain("training", True)
@@ -223,32 +219,15 @@ class Module(ModuleHooks, ModuleState):
             module = _attribute(module, name, Module, "an nn.Module")
         return module
 
-    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put `module` at the dotted path `target`; with `strict` something must be there already."""
-        message = ""
-        if target == "":
-            message = "Cannot set the submodule without a target name!"
-        elif not isinstance(module, Module):
-            message = f"`module` is not an nn.Module, found {type(module)}"
-        if message:
-            raise fail(ValueError, message, "Name the submodule to replace, and pass a module.")
+    def set_submodule(self, target: str, module: Module) -> None:
+        """Put `module` at the dotted path `target`."""
         path, _, name = target.rpartition(".")
-        parent = self.get_submodule(path)
-        if strict or hasattr(parent, name):
-            _attribute(parent, name, Module, "an nn.Module")
-        setattr(parent, name, module)
+        self.get_submodule(path).add_module(name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         """Return the parameter at the dotted path `target`, e.g. "layers.0.weight"."""
         path, _, name = target.rpartition(".")
         return _attribute(self.get_submodule(path), name, Parameter, "an nn.Parameter")
-
-    def get_buffer(self, target: str) -> Tensor:
-        """Return the buffer at the dotted path `target`."""
-        path, _, name = target.rpartition(".")
-        parent = self.get_submodule(path)
-        kind = Tensor if name in parent._buffers else ()
-        return _attribute(parent, name, kind, "a buffer")
 
     def _named_members(self, table, prefix, recurse, remove_duplicate):
         seen = set()

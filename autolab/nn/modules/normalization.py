@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import autolab
 from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.errors import fail
+from autolab.engine.exact.refusals import unsupported
 from autolab.engine.core.tensor import Tensor
 from autolab.nn import functional as F, init
 from autolab.nn._arguments import DeviceLike
@@ -176,34 +176,25 @@ class _InstanceNorm(_Tracking, function=F.instance_norm):
     _: KW_ONLY
     bias: bool = True
 
+    def _set_up(self, settings):
+        if settings["track_running_stats"]:
+            raise unsupported(type(self).__name__, "track_running_stats", "Use batch norm for it.")
+        super()._set_up(settings)
+
     def forward(self, input: Tensor) -> Tensor:
         """Return `input` with every channel of every sample normalised on its own."""
         self._check_input_dim(input)
         unbatched = input.dim() == self._dims[0]
-        dim = 0 if unbatched else 1
-        if input.size(dim) != self.num_features:
-            if self.affine:
-                raise fail(
-                    ValueError,
-                    f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
-                    f"{input.size(dim)}.",
-                    "There is one weight per channel.",
-                )
-            warnings.warn(
-                f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing in "
-                "num_features, which is not used because affine=False",
-                stacklevel=2,
+        dim = int(not unbatched)
+        if self.affine and input.size(dim) != self.num_features:
+            raise fail(
+                ValueError,
+                f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
+                f"{input.size(dim)}.",
+                "There is one weight per channel.",
             )
-        y = F.instance_norm(
-            input.unsqueeze(0) if unbatched else input,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,  # type: ignore[arg-type]
-            self.training or not self.track_running_stats,
-            0.0 if self.momentum is None else self.momentum,
-            self.eps,
-        )
+        x = input.unsqueeze(0) if unbatched else input
+        y = F.instance_norm(x, None, None, self.weight, self.bias, eps=self.eps)  # type: ignore[arg-type]
         return y.squeeze(0) if unbatched else y
 
 

@@ -6,7 +6,6 @@ Source: https://docs.pytorch.org/docs/stable/nn.html#recurrent-layers
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from typing import Any
 
@@ -65,17 +64,14 @@ class RNNBase(Module):
 
     def _check_sizes(self):
         kinds = {"bias": bool, "batch_first": bool, "input_size": int, "hidden_size": int}
-        for name, kind in (kinds | {"num_layers": object}).items():
+        for name, kind in (kinds | {"num_layers": int}).items():
             value = getattr(self, name)
             note = f"The value given is {value!r}."
             if not isinstance(value, kind):
                 message = f"{name} should be of type {kind.__name__}, got: {type(value).__name__}"
                 raise fail(TypeError, message, note)
-            if kind is not bool and value <= 0:
+            if kind is int and value <= 0:
                 raise fail(ValueError, f"{name} must be greater than zero", note)
-        if self.mode not in _GATES:
-            known = f"Known are {', '.join(_GATES)}."
-            raise fail(ValueError, "Unrecognized RNN mode: " + self.mode, known)
 
     def _make_parameters(self, options):
         rows, hidden = _GATES[self.mode] * self.hidden_size, self.hidden_size
@@ -108,7 +104,8 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _check_input(self, input, packed):
+    def _check(self, input, state, batch):
+        """Raise PyTorch's errors for an input or states that do not fit; `batch`: how many sequences, () for one."""
         dtype = self.all_weights[0][0].dtype
         if input.dtype != dtype:
             raise fail(
@@ -117,77 +114,52 @@ class RNNBase(Module):
                 f"Convert input: input.to({dtype}), or convert model: model.to({input.dtype})",
                 "Products need one dtype.",
             )
-        message, expected = "", 2 if packed else 3
-        if input.dim() != expected:
-            message = f"input must have {expected} dimensions, got {input.dim()}"
-        elif self.input_size != input.size(-1):
+        note = "The dimensions are layers and directions, batch, features."
+        if self.input_size != input.size(-1):
             message = f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
-        if message:
             raise fail(RuntimeError, message, "The dimensions are steps, batch, features.")
-
-    def _check_state(self, state, size):
-        for number, tensor in enumerate(state):
-            if tensor.size() != size:
-                raise fail(
-                    RuntimeError,
-                    f"Expected {self._state_name.format(number)} size {size}, got {list(tensor.size())}",
-                    "One row for each layer and direction, then the batch, then the features.",
-                )
-
-    def _check_dims(self, input, state):
-        """Raise PyTorch's errors when an input or the states have an impossible number of dimensions."""
-        if isinstance(input, PackedSequence):
-            return
-        if input.dim() not in (2, 3):
-            tensor = " tensor" if self.mode.startswith("RNN") else ""
-            raise fail(
-                ValueError,
-                f"{self.mode.partition('_')[0]}: Expected input to be 2D or 3D, got {input.dim()}D{tensor} instead",
-                "Steps, batch, features; or steps, features.",
-            )
-        dims = [s.dim() for s in state or ()]
-        if any(dim != input.dim() for dim in dims):
-            kind, dim = ("batched", 3) if input.dim() == 3 else ("unbatched", 2)
-            names, got = "hx", f"{dims[0]}-D tensor"
-            if len(dims) == 2:
-                names, got = "hx and cx", f"({dims[0]}-D, {dims[1]}-D) tensors"
-            raise fail(
-                RuntimeError,
-                f"For {kind} {dim}-D input, {names} should also be {dim}-D but got {got}",
-                "Each sequence of the batch has a state of its own.",
-            )
+        size = (self.num_layers * self._directions, *batch, self.hidden_size)
+        for number, tensor in enumerate(state or ()):
+            if tensor.shape != size:
+                name = self._state_name.format(number)
+                message = f"Expected {name} size {size}, got {list(tensor.shape)}"
+                raise fail(RuntimeError, message, note)
+        return size
 
     _state_name = "hidden"
     _states = 1
 
     def _run(self, input, state):
         """Return (output, last state) for a state that is a tuple of tensors, or None for zeros."""
-        self._check_dims(input, state)
-        packed = isinstance(input, PackedSequence)
-        if packed:
-            data, batch_sizes, order, back = input
-            batch, sizes = int(batch_sizes[0]), batch_sizes.tolist()
-            single = False
+        sizes = order = back = None
+        single, first = False, int(not self.batch_first)
+        if packed := isinstance(input, PackedSequence):
+            input, batch_sizes, order, back = input
+            sizes = batch_sizes.tolist()
+            batch = (sizes[0],)
+        elif input.dim() in (2, 3):
+            single = input.dim() == 2
+            batch = () if single else (input.size(first),)
         else:
-            data, sizes, order, back, single = input, None, None, None, input.dim() == 2
-            if single:
-                data = data.unsqueeze(0 if self.batch_first else 1)
-            batch = data.size(0 if self.batch_first else 1)
-        shape = (self.num_layers * self._directions, batch, self.hidden_size)
+            tensor = " tensor" if self.mode.startswith("RNN") else ""
+            raise fail(
+                ValueError,
+                f"{self.mode.partition('_')[0]}: Expected input to be 2D or 3D, got {input.dim()}D{tensor} instead",
+                "Steps, batch, features; or steps, features.",
+            )
+        shape = self._check(input, state, batch)
         if state is None:
-            state = (data.new_zeros(shape),) * self._states
-        else:
-            state = tuple(s.unsqueeze(1) if single else s for s in state)
-            state = state if order is None else tuple(s.index_select(1, order) for s in state)
-        self._check_input(data, packed)
-        self._check_state(state, shape)
-        output, last = self._through_layers(data, state, sizes)
+            state = (input.new_zeros(shape),) * self._states
+        elif order is not None:
+            state = tuple(s.index_select(1, order) for s in state)
+        if single:
+            input, state = input.unsqueeze(first), tuple(s.unsqueeze(1) for s in state)
+        output, last = self._through_layers(input, state, sizes)
         if packed:
             output = PackedSequence(output, batch_sizes, order, back)
             last = last if back is None else tuple(s.index_select(1, back) for s in last)
         elif single:
-            output = output.squeeze(0 if self.batch_first else 1)
-            last = tuple(s.squeeze(1) for s in last)
+            output, last = output.squeeze(first), tuple(s.squeeze(1) for s in last)
         return output, last
 
     def _through_layers(self, data, state, batch_sizes):
@@ -226,11 +198,7 @@ class RNNBase(Module):
 
 
 def _check_dropout(dropout, num_layers):
-    if (
-        not isinstance(dropout, numbers.Number)
-        or not 0 <= dropout <= 1
-        or isinstance(dropout, bool)
-    ):
+    if not 0 <= dropout <= 1:
         raise fail(
             ValueError,
             "dropout should be a number in range [0, 1] representing the probability of an element being zeroed",
@@ -241,15 +209,6 @@ def _check_dropout(dropout, num_layers):
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
             f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
             stacklevel=4,
-        )
-
-
-def _no_projection(options):
-    if "proj_size" in options:
-        raise fail(
-            ValueError,
-            "proj_size argument is only supported for LSTM, not RNN or GRU",
-            "Put a Linear layer behind the network instead.",
         )
 
 
@@ -277,7 +236,6 @@ class RNN(_OneState):
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        _no_projection(kwargs)
         if nonlinearity not in ("tanh", "relu"):
             raise fail(
                 ValueError,
@@ -297,7 +255,6 @@ class GRU(_OneState):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _no_projection(kwargs)
         super().__init__("GRU", *args, **kwargs)
 
 

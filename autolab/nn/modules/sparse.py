@@ -12,6 +12,8 @@ from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn import init
+from autolab.engine.exact.refusals import unsupported
+from autolab.nn.functional.bags import join_bags
 from autolab.nn.functional.basic import check_padding_idx
 from autolab.nn.modules.layer import shown_unless_default
 from autolab.nn.modules.module import Module
@@ -29,7 +31,7 @@ class _Table(Module):
 
     _within = "Padding_idx"
 
-    def _make_table(self, padding_idx, weight, freeze, device, dtype):
+    def _make_table(self, padding_idx, weight, device, dtype):
         shape = (self.num_embeddings, self.embedding_dim)
         if padding_idx is not None:
             padding_idx = check_padding_idx(padding_idx, shape[0], self._within)
@@ -41,7 +43,7 @@ class _Table(Module):
                 f"The table given has shape {tuple(weight.shape)}.",
             )
         table = autolab.empty(shape, device=device, dtype=dtype) if weight is None else weight
-        self.weight = Parameter(table, requires_grad=not freeze)
+        self.weight = Parameter(table)
         if weight is None:
             self.reset_parameters()
 
@@ -52,11 +54,15 @@ class _Table(Module):
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
-
-def _check_table(embeddings):
-    if embeddings.dim() != 2:
-        message = "Embeddings parameter is expected to be 2-dimensional"
-        raise fail(AssertionError, message, "One row for each index.")
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **settings: Any) -> Self:
+        """Return a layer around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
+        if embeddings.dim() != 2:
+            message = "Embeddings parameter is expected to be 2-dimensional"
+            raise fail(AssertionError, message, "One row for each index.")
+        layer = cls(*embeddings.shape, _weight=embeddings, **settings)
+        layer.weight.requires_grad = not freeze
+        return layer
 
 
 class Embedding(_Table):
@@ -80,7 +86,6 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
         _weight: Tensor | None = None,
-        _freeze: bool = False,
         device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
@@ -88,7 +93,7 @@ class Embedding(_Table):
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        self._make_table(padding_idx, _weight, _freeze, device, dtype)
+        self._make_table(padding_idx, _weight, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the rows of the table that `input` names."""
@@ -107,36 +112,13 @@ class Embedding(_Table):
         defaults = {"padding_idx": None, **_DEFAULTS, "sparse": False}
         return f"{self.num_embeddings}, {self.embedding_dim}" + shown_unless_default(self, defaults)
 
-    @classmethod
-    def from_pretrained(
-        cls,
-        embeddings: Tensor,
-        freeze: bool = True,
-        padding_idx: int | None = None,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        sparse: bool = False,
-    ) -> Self:
-        """Return an Embedding around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
-        _check_table(embeddings)
-        return cls(  # type: ignore[call-arg, misc]
-            *embeddings.shape,
-            padding_idx,
-            max_norm,
-            norm_type,
-            scale_grad_by_freq,
-            sparse,
-            _weight=embeddings,
-            _freeze=freeze,
-        )
-
 
 class EmbeddingBag(_Table):
     """Rows of `weight` (num_embeddings, embedding_dim), joined bag by bag: their sum, mean or maximum, (bags,
     embedding_dim).
 
-    Input as in nn.functional.embedding_bag. The row `padding_idx` starts at zero and does not count.
+    Input: (bags, n) of row numbers, or (all,) with offsets (bags,): where each bag begins. The row `padding_idx` starts
+    at zero and does not count.
     """
 
     _within = "padding_idx"
@@ -160,37 +142,27 @@ class EmbeddingBag(_Table):
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self._make_table(padding_idx, _weight, False, device, dtype)
+        self._make_table(padding_idx, _weight, device, dtype)
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
 
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
         """Return one row for each bag."""
-        return F.embedding_bag(
-            input,
-            self.weight,
-            offsets,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.mode,
-            self.sparse,
-            per_sample_weights,
-            self.include_last_offset,
-            self.padding_idx,
-        )
+        refused = {
+            "scale_grad_by_freq": self.scale_grad_by_freq,
+            "sparse": self.sparse,
+            "max_norm": self.max_norm is not None,
+            "per_sample_weights": per_sample_weights is not None,
+            "include_last_offset": self.include_last_offset,
+        }
+        for name, wanted in refused.items():
+            if wanted:
+                raise unsupported("EmbeddingBag", name)
+        return join_bags(input, self.weight, offsets, self.mode, self.padding_idx)
 
     def extra_repr(self) -> str:
         """Return the sizes, the mode, then every setting that is not the default."""
         sizes = f"{self.num_embeddings}, {self.embedding_dim}"
         settings = shown_unless_default(self, _DEFAULTS) + f", mode={self.mode!r}"
         return sizes + settings + shown_unless_default(self, {"padding_idx": None})
-
-    @classmethod
-    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **settings: Any) -> Self:
-        """Return an EmbeddingBag around the table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
-        _check_table(embeddings)
-        bag = cls(*embeddings.shape, _weight=embeddings, **settings)  # type: ignore[misc]
-        bag.weight.requires_grad = not freeze
-        return bag

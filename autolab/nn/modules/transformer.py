@@ -23,7 +23,7 @@ from autolab.nn.modules.module import Module
 from autolab.nn.modules.normalization import LayerNorm
 from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.tensor import Tensor
-from autolab.nn._arguments import DeviceLike, name_methods_after
+from autolab.nn._arguments import DeviceLike
 
 
 def _activation(activation):
@@ -42,11 +42,6 @@ class _Layer(Module):
     """What both kinds of layers share: attentions, a network of two Linear layers, norms and dropouts."""
 
     _attentions: tuple[str, ...] = ()
-
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        if cls._attentions:
-            name_methods_after(cls, "__init__")
 
     def __init__(
         self,
@@ -207,7 +202,7 @@ class TransformerEncoder(Module):
         causal = _is_causal(mask, is_causal, _length(src, self.layers[0].self_attn.batch_first))
         output = src
         for layer in self.layers:
-            output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=hidden)
+            output = layer(output, mask, hidden, causal)
         return output if self.norm is None else self.norm(output)
 
 
@@ -235,18 +230,10 @@ class TransformerDecoder(Module):
         causal = _is_causal(
             tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first)
         )
+        masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
         output = tgt
         for layer in self.layers:
-            output = layer(
-                output,
-                memory,
-                tgt_mask=tgt_mask,
-                memory_mask=memory_mask,
-                tgt_key_padding_mask=tgt_key_padding_mask,
-                memory_key_padding_mask=memory_key_padding_mask,
-                tgt_is_causal=causal,
-                memory_is_causal=memory_is_causal,
-            )
+            output = layer(output, memory, *masks, causal, memory_is_causal)
         return output if self.norm is None else self.norm(output)
 
 
@@ -254,7 +241,8 @@ class Transformer(Module):
     """An encoder over src and a decoder over tgt that looks at its result; all weights Xavier-uniform.
 
     src (S, N, d_model), tgt (T, N, d_model); (N, S, d_model) with batch_first; or without N. Result: shaped like tgt.
-    Vaswani et al., "Attention Is All You Need" (2017). Raises RuntimeError for sizes that do not fit.
+    settings: those of the layers, by keyword. Vaswani et al., "Attention Is All You Need" (2017). Raises RuntimeError
+    for sizes that do not fit.
     """
 
     def __init__(
@@ -269,31 +257,23 @@ class Transformer(Module):
         custom_encoder: Module | None = None,
         custom_decoder: Module | None = None,
         layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
+        **settings: Any,
     ) -> None:
         super().__init__()
-        options: dict[str, Any] = {"device": device, "dtype": dtype}
-        sizes = d_model, nhead, dim_feedforward, dropout
-        settings: Any = (*sizes, activation, layer_norm_eps, batch_first, norm_first, bias)
-        norm = lambda: LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **options)
-        self.encoder: Any = custom_encoder
-        if custom_encoder is None:
-            self.encoder = TransformerEncoder(
-                TransformerEncoderLayer(*settings, **options), num_encoder_layers, norm()
-            )
-        self.decoder: Any = custom_decoder
-        if custom_decoder is None:
-            self.decoder = TransformerDecoder(
-                TransformerDecoderLayer(*settings, **options), num_decoder_layers, norm()
-            )
+        sizes = d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps
+        own = {n: v for n, v in settings.items() if n in ("bias", "device", "dtype")}
+        norm = lambda: LayerNorm(d_model, layer_norm_eps, **own)
+        self.encoder: Any = custom_encoder or TransformerEncoder(
+            TransformerEncoderLayer(*sizes, **settings), num_encoder_layers, norm()
+        )
+        self.decoder: Any = custom_decoder or TransformerDecoder(
+            TransformerDecoderLayer(*sizes, **settings), num_decoder_layers, norm()
+        )
         for p in self.parameters():
             if p.dim() > 1:
                 init.xavier_uniform_(p)
-        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+        self.d_model, self.nhead = d_model, nhead
+        self.batch_first = settings.get("batch_first", False)
 
     def forward(
         self,
@@ -310,32 +290,17 @@ class Transformer(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """Return the decoder's result. Masks as in MultiheadAttention."""
-        batch = 0 if self.batch_first else 1
+        batch, message = 0 if self.batch_first else 1, ""
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
-            raise fail(
-                RuntimeError,
-                "the batch number of src and tgt must be equal",
-                "Each sequence has one to turn into.",
-            )
-        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
-            raise fail(
-                RuntimeError,
-                "the feature number of src and tgt must be equal to d_model",
-                f"d_model is {self.d_model}: what an Embedding in front gives.",
-            )
-        memory = self.encoder(
-            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
-        )
-        return self.decoder(
-            tgt,
-            memory,
-            tgt_mask=tgt_mask,
-            memory_mask=memory_mask,
-            tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=tgt_is_causal,
-            memory_is_causal=memory_is_causal,
-        )
+            message = "the batch number of src and tgt must be equal"
+        elif src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            message = "the feature number of src and tgt must be equal to d_model"
+        if message:
+            note = f"d_model is {self.d_model}; each sequence of src has one of tgt to turn into."
+            raise fail(RuntimeError, message, note)
+        memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
+        masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
+        return self.decoder(tgt, memory, *masks, tgt_is_causal, memory_is_causal)
 
     @staticmethod
     def generate_square_subsequent_mask(

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 import autolab
 from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
-from autolab.engine.exact.refusals import unsupported
 from autolab.engine.core.tensor import Tensor
 
 
@@ -17,23 +16,16 @@ def _listed(tensors):
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def _no_foreach(function, foreach):
-    if foreach:
-        raise unsupported(function, "foreach", "It only makes PyTorch faster; leave it out.")
-
-
 @no_grad()
 def get_total_norm(
     tensors: Iterable[Tensor] | Tensor,
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
 ) -> Tensor:
     """The norm of all `tensors` as if they were one vector, a 0-d tensor.
 
     Raises RuntimeError when it is nan or inf and `error_if_nonfinite`.
     """
-    _no_foreach("get_total_norm", foreach)
     norms = [autolab.linalg.vector_norm(t, float(norm_type)) for t in _listed(tensors)]
     if not norms:
         return autolab.tensor(0.0)
@@ -54,10 +46,8 @@ def clip_grads_with_norm_(
     parameters: Iterable[Tensor] | Tensor,
     max_norm: float,
     total_norm: Tensor,
-    foreach: bool | None = None,
 ) -> None:
     """Scale all gradients, in place, by max_norm / total_norm if that is below 1."""
-    _no_foreach("clip_grads_with_norm_", foreach)
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for parameter in _listed(parameters):
         if parameter.grad is not None:
@@ -69,7 +59,6 @@ def clip_grad_norm_(
     max_norm: float,
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
 ) -> Tensor:
     """Scale all gradients, in place, so that their common norm is at most `max_norm`. Returns the norm before.
 
@@ -91,18 +80,15 @@ def clip_grad_norm_(
             "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2
         )
     total = get_total_norm(
-        [p.grad for p in parameters if p.grad is not None], norm_type, error_if_nonfinite, foreach
+        [p.grad for p in parameters if p.grad is not None], norm_type, error_if_nonfinite
     )
-    clip_grads_with_norm_(parameters, max_norm, total, foreach)
+    clip_grads_with_norm_(parameters, max_norm, total)
     return total
 
 
 @no_grad()
-def clip_grad_value_(
-    parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None
-) -> None:
+def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
     """Limit every element of every gradient, in place, to [-clip_value, clip_value]."""
-    _no_foreach("clip_grad_value_", foreach)
     for parameter in _listed(parameters):
         if parameter.grad is not None:
             parameter.grad.clamp_(min=-float(clip_value), max=float(clip_value))

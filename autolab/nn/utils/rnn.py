@@ -5,52 +5,32 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_pad
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 
 __all__ = [
-    "PackedSequence", "PackedSequence_", "invert_permutation", "pack_padded_sequence", "pack_sequence",
-    "pad_packed_sequence", "pad_sequence", "unpack_sequence", "unpad_sequence",
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence",
 ]  # fmt: skip
 
 
-class PackedSequence_(NamedTuple):
-    data: Any
-    batch_sizes: Any
-    sorted_indices: Any
-    unsorted_indices: Any
-
-
-class PackedSequence(PackedSequence_):
+class PackedSequence(
+    namedtuple("PackedSequence", "data batch_sizes sorted_indices unsorted_indices")
+):
     """Sequences, longest first, step by step: data (all steps, *), of which step t has batch_sizes[t] rows.
 
     sorted_indices: the order in which they lie; unsorted_indices: the way back. Made by pack_padded_sequence and
     pack_sequence.
     """
 
-    def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
+    def __new__(cls, data, batch_sizes, sorted_indices=None, unsorted_indices=None):
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
-        if batch_sizes is None:
-            if not (isinstance(data, (list, tuple)) and len(data) == 2):
-                raise fail(
-                    AssertionError,
-                    "Expected data to be a list or tuple of length 2",
-                    "Without batch_sizes the first argument is (data, batch_sizes).",
-                )
-            data, batch_sizes = data
-        elif batch_sizes.device.type != "cpu":
-            raise fail(
-                ValueError,
-                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
-                "They should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn. "
-                "https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence",
-                "They say in Python how many sequences go on.",
-            )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
@@ -62,14 +42,6 @@ class PackedSequence(PackedSequence_):
         return type(self)(
             data, self.batch_sizes, move(self.sorted_indices), move(self.unsorted_indices)
         )
-
-    def cuda(self, device: Any = "cuda") -> PackedSequence:
-        """Return the same on a GPU."""
-        return self.to(device=device)
-
-    def cpu(self) -> PackedSequence:
-        """Return the same on the CPU."""
-        return self.to(device="cpu")
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
@@ -203,26 +175,7 @@ def pad_sequence(
     return padded
 
 
-def unpad_sequence(
-    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
-) -> list[Tensor]:
-    """Return the list of tensors that pad_sequence padded, given their lengths (a 1-d tensor)."""
-    if not batch_first:
-        padded_sequences = padded_sequences.transpose(0, 1)
-    positions = autolab.arange(padded_sequences.shape[1], device=lengths.device)
-    return [
-        sequence[positions < length]
-        for sequence, length in zip(padded_sequences, lengths, strict=True)
-    ]
-
-
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack a list of tensors (length_i, *)."""
     lengths = autolab.as_tensor([s.size(0) for s in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
-
-
-def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Return the list of tensors that pack_sequence packed."""
-    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
-    return unpad_sequence(padded, lengths, batch_first=True)
