@@ -233,10 +233,7 @@ def test_state_is_saved_and_restored(torch):
     g = torch.Generator()
     g.set_state(state)
     third = torch.randn(2, generator=g), torch.rand(2, generator=g)
-    refused = [
-        error_of(lambda s=s: g.set_state(s))
-        for s in (3, torch.zeros(3), torch.zeros(3, dtype=torch.uint8))
-    ]
+    refused = error_of(lambda: g.set_state(torch.zeros(3)))
     return first, second, third, refused, state.shape, state.dtype, g.initial_seed()
 
 

@@ -1,8 +1,5 @@
 """Arithmetic rounded exactly as compiled PyTorch rounds it: fused multiply-add, float32 steps, C's functions."""
 
-import math
-from fractions import Fraction
-
 import numpy as np
 
 f32, f64 = np.float32, np.float64
@@ -16,9 +13,8 @@ def to_float32(x):
 def fma(a, b, c):
     """Return `a * b + c` rounded once, in float64: Dekker's exact product and Knuth's exact sum, then their errors.
 
-    Where a number on the way is inf or NaN (an operand is, or half the digits of a very large one are rounded up to
-    inf), the errors are NaN, and the result is found without them. Source: T. J. Dekker, "A floating-point technique
-    for extending the available precision", Numer. Math. 18, 1971.
+    Where the errors are no numbers, because an operand is inf or NaN, the result is rounded twice.
+    Source: T. J. Dekker, "A floating-point technique for extending the available precision", Numer. Math. 18, 1971.
     """
     product = a * b
     a_high, b_high = _upper_half(a), _upper_half(b)
@@ -27,24 +23,7 @@ def fma(a, b, c):
     total = product + c
     back = total - product
     result = total + (((product - (total - back)) + (c - back)) + error)
-    return result if np.isfinite(result).all() else _unbounded_fma(a, b, c, result)
-
-
-def _unbounded_fma(a, b, c, result):
-    """Return `result` with what is not finite in it replaced: by IEEE 754 where an operand is inf or NaN, else by exact
-    fractions."""
-    a, b, c = np.broadcast_arrays(a, b, c)
-    bounded = np.isfinite(a) & np.isfinite(b)
-    # a product that overflows is no reason for inf - inf
-    straight = np.where(bounded & ~np.isfinite(c), c, a * b + c)
-    result = np.where(np.isfinite(result), result, straight)
-    for at in map(tuple, np.argwhere(~np.isfinite(result) & bounded & np.isfinite(c))):
-        exact = Fraction(float(a[at])) * Fraction(float(b[at])) + Fraction(float(c[at]))
-        try:
-            result[at] = float(exact)
-        except OverflowError:
-            result[at] = math.inf if exact > 0 else -math.inf
-    return result[()]
+    return np.where(np.isfinite(result), result, a * b + c)[()]
 
 
 def _upper_half(a):

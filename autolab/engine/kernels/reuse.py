@@ -149,13 +149,6 @@ def strides_like(strides, shape, item):
     return tuple(found)
 
 
-def zeros_like(x, shape=None):
-    """`empty_like`, filled with zeros."""
-    array = empty_like(x, shape=shape)
-    array.fill(0)
-    return array
-
-
 def flat(x):
     """The elements of `x` as they lie in memory, a view; None when they do not fill it without gaps."""
     if x.flags.c_contiguous:
