@@ -8,6 +8,7 @@ from __future__ import annotations
 import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.arguments import check_tensors
+from autolab.engine.exact.refusals import no_dimensions
 from autolab.engine.core.record import OPS
 from autolab.engine.exact.kinds import check_settings
 from autolab.nn.functional.activation import log_softmax
@@ -161,6 +162,8 @@ def cross_entropy(
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("cross_entropy_loss", input=input, target=target)
     check_tensors("cross_entropy_loss", 3, or_none=True, weight=weight)
+    if not input._array.ndim and target.is_floating_point():
+        raise no_dimensions(1)
     if target._array.shape == input._array.shape:
         return _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
     log_p = log_softmax(input, 0 if input._array.ndim == 1 else 1)
