@@ -10,7 +10,8 @@ import warnings
 import autolab
 from typing import Any
 
-from autolab.engine.exact.arguments import check_tensors
+from autolab.engine.exact.arguments import as_int, check_tensors
+from autolab.engine.core.errors import bad_argument
 from autolab.engine.inplace.changes import apply_inplace
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import check_dim
@@ -203,10 +204,19 @@ def tanh(input: Tensor) -> Tensor:
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """a * sigmoid(b), a and b the halves of the input along `dim`. Raises RuntimeError when the size there is odd."""
+    if input.dim() == 0:
+        raise fail(
+            RuntimeError,
+            "glu does not support scalars because halving size must be even",
+            "One half gates the other.",
+        )
+    if as_int(dim) is None:
+        raise bad_argument("glu", "dim", 2, "int", dim)
     halved = check_dim(dim, input.dim())
-    size = input.shape[halved] if input.dim() else 1
-    if size % 2:
-        message = f"Halving dimension must be even, but dimension {halved} is size {size}"
+    if input.shape[halved] % 2:
+        message = (
+            f"Halving dimension must be even, but dimension {halved} is size {input.shape[halved]}"
+        )
         raise fail(RuntimeError, message, "One half gates the other.")
     if not input.is_floating_point():
         raise not_implemented("glu_cpu", input._array.dtype)

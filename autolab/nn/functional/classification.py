@@ -9,6 +9,8 @@ import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.arguments import check_tensors
 from autolab.engine.exact.refusals import no_dimensions
+from autolab.engine.exact.dtype_errors import not_implemented
+from autolab.engine.ops.class_losses import kernel_name
 from autolab.engine.core.record import OPS
 from autolab.engine.exact.kinds import check_settings
 from autolab.nn.functional.activation import log_softmax
@@ -60,73 +62,98 @@ def _check_classes(input, target, weight):
         and weight is None
     ):
         return  # the usual case: the questions below take 1 µs
-    places, sizes = target.dim(), list(input.shape)
-    if not sizes:
-        message = "Expected 1 or more dimensions (got 0)"
-        raise fail(ValueError, message, "Scores have a dimension of classes.")
-    classes = sizes.pop(
-        0 if len(sizes) == 1 else 1
-    )  # `sizes` is the shape of the class numbers now
-    batch = target.shape[0] if places else 0
+    n_dim, places = input.dim(), target.dim()
+    sizes, batch = list(input.shape), target.shape[0] if places else 0
+    by_place = [*sizes[:1], *sizes[2:]]
+    rows = "One class number for each row of scores."
     images = "Scores (N, C, H, W) go with class numbers (N, H, W)."
-    misfit = f"Expected target size {sizes}, got {list(target.shape)}"
-    if len(sizes) == 3:
-        misfit = f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}"
+    of_numbers = target.dtype in (autolab.int64, autolab.uint8)
+    no_numbers = (
+        RuntimeError,
+        f"expected target dtype to be Long or Byte, but got {target.dtype.short}",
+        "Class numbers are integers: target.long(). Probabilities need the shape of the input.",
+    )
     checks = [
         (
-            not sizes and places == 1 and batch != 1,
+            n_dim < 1,
             ValueError,
-            f"For 1D input, 1D target must have size 1, but got target size: {batch}",
-            "One sample has one class.",
+            "Expected 1 or more dimensions (got 0)",
+            "Scores have a dimension of classes.",
+        ),
+        (n_dim > 1 and not places and not sizes[0] and not of_numbers, *no_numbers),
+        (
+            n_dim > 1 and not places and not sizes[0],
+            IndexError,
+            "Dimension specified as 0 but tensor has no dimensions",
+            rows,
         ),
         (
-            sizes and sizes[0] != batch,
+            n_dim > 1 and sizes[0] != batch,
             ValueError,
             f"Expected input batch_size ({(sizes or [0])[0]}) to match target batch_size ({batch}).",
-            "One class number for each row of scores.",
+            rows,
         ),
         (
-            len(sizes) <= 1 and places > 1,
+            n_dim <= 2 and places > 1,
             RuntimeError,
             "0D or 1D target tensor expected, multi-target not supported",
             "Class numbers have the shape (N); squeeze the extra dimension, or pass probabilities as floats.",
         ),
         (
-            len(sizes) == 3 and places != 3,
+            n_dim == 4 and places != 3,
             RuntimeError,
             f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {places}",
             images,
         ),
         (
-            len(sizes) > 1 and sizes != list(target.shape),
+            n_dim > 2 and n_dim != 4 and by_place != list(target.shape),
             RuntimeError,
-            misfit,
+            f"Expected target size {by_place}, got {list(target.shape)}",
             "One class number for each position.",
         ),
+        (not of_numbers, *no_numbers),
         (
-            target.dtype not in (autolab.int64, autolab.uint8),
+            n_dim == places == 1 and batch != 1,
+            ValueError,
+            f"For 1D input, 1D target must have size 1, but got target size: {batch}",
+            "One sample has one class.",
+        ),
+        (
+            n_dim == 4 and by_place != list(target.shape),
             RuntimeError,
-            f"expected target dtype to be Long or Byte, but got {target.dtype.short}",
-            "Class numbers are integers: target.long(). Probabilities need the shape of the input.",
+            f"size mismatch (got input: {sizes} , target: {list(target.shape)}",
+            images,
         ),
     ]
     for wrong, kind, message, note in checks:
         if wrong:
             raise fail(kind, message, note)
     if weight is not None:
-        _check_weight(weight, classes, input)
+        _check_weight(input, weight)
 
 
-def _check_weight(weight, classes, input):
+def _check_weight(input, weight):
     """Raise what PyTorch raises when the class weights do not go with the scores."""
-    if tuple(weight.shape) != (classes,):
-        message = f"weight tensor should be defined either for all {classes} classes or no classes but got "
-        message += f"weight tensor of shape: {list(weight.shape)}"
-        raise fail(RuntimeError, message, "One weight for each class.")
+    n_dim = input.dim()
+    _check_classes_of_weight(weight, input.shape[0 if n_dim == 1 else 1], n_dim > 2)
+    if not input.is_floating_point():
+        raise not_implemented(kernel_name(n_dim), input._array.dtype)
     if weight.dtype is not input.dtype:
-        message = f"expected scalar type {input.dtype.short} but found {weight.dtype.short}"
-        raise fail(RuntimeError, message, "Convert the weights to the dtype of the scores.")
-    not_differentiable("nll_loss_forward", weight=weight)
+        raise fail(
+            RuntimeError,
+            f"expected scalar type {input.dtype.short} but found {weight.dtype.short}",
+            "Convert the weights to the dtype of the scores.",
+        )
+    not_differentiable("nll_loss_nd" if n_dim > 2 else "nll_loss_forward", weight=weight)
+
+
+def _check_classes_of_weight(weight, classes, short=False, function=""):
+    if weight.dim() != 1 or weight.shape[0] != classes:
+        message = f"{function}weight tensor should be defined either for all {classes} classes or no classes but got "
+        message += f"weight tensor of shape: {list(weight.shape)}"
+        if short:
+            message = "weight tensor should be defined either for all or no classes"
+        raise fail(RuntimeError, message, "One weight for each class.")
 
 
 def cross_entropy(
@@ -199,7 +226,7 @@ def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoot
     class_dim = 0 if input.dim() == 1 else 1
     classes = input.shape[class_dim]
     if weight is not None:
-        _check_weight(weight, classes, input)
+        _check_classes_of_weight(weight, classes, function="cross_entropy: ")
     log_p = log_softmax(input, class_dim)
     if label_smoothing > 0:
         _check_smoothing(label_smoothing)
