@@ -10,9 +10,9 @@ from typing import Any
 
 from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
-from autolab.engine.core.tensor import Tensor
 from autolab.nn.functional import normalize
 from autolab.nn.modules.conv import ConvTranspose1d, ConvTranspose2d
+from autolab.nn.parameter import Parameter
 from autolab.nn.modules.module import Module
 
 
@@ -29,8 +29,8 @@ def spectral_norm(
     convolution, unless given.
     """
     weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        message = f"Module '{module}' has no parameter or buffer with name '{name}'"
+    if not isinstance(weight, Parameter):
+        message = f"Module '{module}' has no parameter with name '{name}'"
         raise fail(ValueError, message, "See named_parameters() for the names.")
     if n_power_iterations <= 0:
         message = f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
