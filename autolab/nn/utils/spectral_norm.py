@@ -30,7 +30,7 @@ def spectral_norm(
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Parameter):
-        message = f"Module '{module}' has no parameter with name '{name}'"
+        message = f"Module '{module}' has no parameter or buffer with name '{name}'"
         raise fail(ValueError, message, "See named_parameters() for the names.")
     if n_power_iterations <= 0:
         message = f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
