@@ -18,6 +18,7 @@ from .engine.ops import functions as _functions
 from .engine.exact import signatures as _signatures
 from .engine.core import dtype as _dtypes
 from .engine.autograd.anomaly import is_anomaly_enabled  # noqa: F401
+from .engine.autograd.autocast import autocast, is_autocast_enabled  # noqa: F401
 from .engine.autograd.modes import enable_grad, inference_mode, is_grad_enabled, no_grad
 from .engine.core.grad_mode import set_grad_enabled
 from .engine.devices.device import (
@@ -82,6 +83,7 @@ _LAZY = {
     "random": "autolab.random",
     "cuda": "autolab.cuda",
     "accelerator": "autolab.accelerator",
+    "amp": "autolab.amp",
     "return_types": "autolab.engine.ops.return_types",
     "func": "autolab.func",
     "testing": "autolab.testing",

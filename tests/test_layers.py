@@ -20,6 +20,7 @@ LAYERS = [
         "cuda",
         "jupyterlite",
         "accelerator",
+        "amp",
         "linalg",
         "random",
         "func",

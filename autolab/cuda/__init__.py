@@ -40,6 +40,13 @@ from .streams import (
 )
 from .types import *  # noqa: F403 - FloatTensor and its kin, by dtype
 
-__getattr__ = _absent.getattr_of("torch.cuda")
+
+def __getattr__(name):  # loaded when asked for
+    if name == "amp":
+        from . import amp
+
+        return amp
+    raise _absent.error("torch.cuda", name)
+
 
 __all__ = [name for name in globals() if not name.startswith("_")]

@@ -50,6 +50,7 @@ class State:
     inference: bool = False  # `inference_mode` turned it off, which the explorer tells
     saved_hooks: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # pack and unpack
     backward_pass: Any = None  # the one that is running
+    autocast: Any = None  # the dtypes of the `autocast` blocks around, see `Casting`
     module: Any = None  # the nn.Module whose forward is running
     scope: Any = None  # which call of it that is, see `Node.scope`
 

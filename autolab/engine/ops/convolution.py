@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.grad_mode import per_thread
 from ..exact.arguments import Passed
 from ..kernels import convolution as kernels
 from ..kernels import threads
@@ -288,6 +289,8 @@ def _convolved(name, n, input, weight, bias, *given, transposed=False):
     """Check the arguments in PyTorch's order, then run the op; an input without batch dimension gets one for the op.
 
     given: stride, padding, dilation, groups, output_padding."""
+    if (casting := per_thread.state.autocast) is not None:
+        input, weight, bias = casting.lowered(input, weight, bias)
     about = (
         name,
         input._array.shape,

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..core.errors import fail
+from ..core.grad_mode import per_thread
 from ..core.tensor import Tensor
 from ..exact.arguments import check_tensors
 from ..exact.broadcasting import broadcast_error
@@ -157,6 +158,8 @@ def _product_error(a, b):
 @composite(method=True)
 def mm(input, mat2):
     """The product of two matrices, (n, k) and (k, m). Raises RuntimeError when they do not fit. Source: torch.mm."""
+    if (casting := per_thread.state.autocast) is not None:
+        input, mat2 = casting.lowered(input, mat2)
     for name, x in (("self", input), ("mat2", mat2)):
         if x.ndim != 2:
             raise fail(
@@ -215,6 +218,8 @@ METHODS["vdot"] = NAMESPACES[""]["vdot"] = dot
 @composite(method=True)
 def bmm(input, mat2):
     """Batches of matrix products: (b, n, k) and (b, k, m). Source: torch.bmm."""
+    if (casting := per_thread.state.autocast) is not None:
+        input, mat2 = casting.lowered(input, mat2)
     for x in (input, mat2):
         if x.ndim != 3:
             raise fail(
@@ -238,6 +243,8 @@ def bmm(input, mat2):
 @composite(method=True)
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """`beta * input + alpha * mat1 @ mat2`; `input` broadcasts. Source: torch.addmm."""
+    if (casting := per_thread.state.autocast) is not None:
+        input, mat1, mat2 = casting.lowered(input, mat1, mat2)
     a, b = mat1._array.shape, mat2._array.shape
     for name, shape in (("mat1", a), ("mat2", b)):
         if len(shape) != 2:
@@ -259,6 +266,8 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
 @composite(method=True)
 def matmul(input, other):
     """`input @ other` for vectors, matrices and batches of matrices, by torch's rules. Source: torch.matmul."""
+    if (casting := per_thread.state.autocast) is not None:
+        input, other = casting.lowered(input, other)
     n, k = input._array.ndim, other._array.ndim
     if n == 2 and k == 2:
         return mm(input, other)
@@ -322,6 +331,8 @@ METHODS["__rmatmul__"] = lambda self, other: NotImplemented
 @composite(namespace="nn.functional")
 def linear(input, weight, bias=None):
     """`input @ weight.T + bias`: (…, in), (out, in), (out) -> (…, out). Source: torch.nn.functional.linear."""
+    if (casting := per_thread.state.autocast) is not None:
+        input, weight, bias = casting.lowered(input, weight, bias)
     check_tensors("linear", input=input, weight=weight)
     if input._array.ndim == 2 and bias is not None:
         return addmm(bias, input, t_op.call(weight))

@@ -6,6 +6,7 @@ Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
 from __future__ import annotations
 
 import autolab
+from autolab.engine.autograd.autocast import in_float32
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.arguments import check_tensors
 from autolab.engine.exact.refusals import no_dimensions
@@ -18,6 +19,7 @@ from autolab.nn.functional.loss import legacy_reduction, not_differentiable, red
 from autolab.engine.core.tensor import Tensor
 
 
+@in_float32
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -156,6 +158,7 @@ def _check_classes_of_weight(weight, classes, short=False, function=""):
         raise fail(RuntimeError, message, "One weight for each class.")
 
 
+@in_float32
 def cross_entropy(
     input: Tensor,
     target: Tensor,

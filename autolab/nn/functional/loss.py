@@ -13,6 +13,7 @@ import numpy as np
 import autolab
 from autolab.engine.exact.arguments import check_tensors
 from autolab.engine.autograd.modes import is_grad_enabled
+from autolab.engine.autograd.autocast import in_float32
 from autolab.engine.core.errors import fail
 from autolab.engine.core.record import OPS
 from autolab.engine.exact.kinds import check_settings
@@ -80,6 +81,7 @@ def not_differentiable(function, **arguments):
             )
 
 
+@in_float32
 def _difference_loss(name, input, target, size_average, reduce, reduction, *settings, weight=None):
     """Return the op `name` of two tensors, reduced; refuse `weight`."""
     if weight is not None:
@@ -175,6 +177,7 @@ def huber_loss(
 # probabilities -----------------------------------------------------------------------------------
 
 
+@in_float32
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -207,6 +210,7 @@ def binary_cross_entropy(
     return OPS["binary_cross_entropy"].call(input, target, weight, number)
 
 
+@in_float32
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -239,6 +243,7 @@ def binary_cross_entropy_with_logits(
     return loss.to(target.dtype)
 
 
+@in_float32
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -277,6 +282,7 @@ def kl_div(
 # pairs of vectors ---------------------------------------------------------------------------------
 
 
+@in_float32
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
