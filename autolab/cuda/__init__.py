@@ -5,6 +5,8 @@ Three kinds of machine: with a GPU and CuPy, 'cuda' is the GPU; after `simulate(
 machine; otherwise asking is safe (`is_available()` is False) and using raises, as in PyTorch without CUDA.
 """
 
+from importlib import import_module as _import_module
+
 from ..engine import absent as _absent
 from ..engine.devices import device as _devices
 from ..engine.devices.device import AcceleratorError, OutOfMemoryError
@@ -41,11 +43,9 @@ from .streams import (
 from .types import *  # noqa: F403 - FloatTensor and its kin, by dtype
 
 
-def __getattr__(name):  # loaded when asked for
-    if name == "amp":
-        from . import amp
-
-        return amp
+def __getattr__(name):
+    if name == "amp":  # loaded when asked for
+        return _import_module("autolab.cuda.amp")
     raise _absent.error("torch.cuda", name)
 
 

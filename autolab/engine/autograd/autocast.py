@@ -66,10 +66,18 @@ def in_float32(
 
     @functools.wraps(function)
     def widened(*args: Any, **kwargs: Any) -> Any:
-        if (casting := per_thread.state.autocast) is not None:
-            args = tuple(casting.widened(args, types))
-            kwargs = dict(zip(kwargs, casting.widened(kwargs.values(), types)))
-        return function(*args, **kwargs)
+        state = per_thread.state
+        if (casting := state.autocast) is None:
+            return function(*args, **kwargs)
+        args = tuple(casting.widened(args, types))
+        kwargs = dict(zip(kwargs, casting.widened(kwargs.values(), types)))
+        if casting.dtypes.keys().isdisjoint(types):
+            return function(*args, **kwargs)
+        state.autocast = None  # a product inside of it is not lowered
+        try:
+            return function(*args, **kwargs)
+        finally:
+            state.autocast = casting
 
     return widened
 

@@ -340,7 +340,10 @@ def make_operator(op, of_tensors=None):
     def slow(a, b):
         if of_tensors is not None and isinstance(b, Tensor):
             return of_tensors(a, b)
-        return general(op)(a, b) if isinstance(b, _OPERANDS) else NotImplemented
+        if not isinstance(b, _OPERANDS):
+            return NotImplemented
+        run = general(op) if per_thread.state.autocast is None else op.call
+        return run(a, b)
 
     return _compile_lane(op, "lane", _binary(op, of_tensors is None), slow)
 

@@ -4,4 +4,4 @@ learner ask of it.
 Importing this package puts them on the class."""
 
 from ..autograd import nodes  # noqa: F401 (what users see of nodes)
-from . import conversions, copies, facts, gradients, protocols  # noqa: F401
+from . import conversions, copies, facts, gradients, protocols, storage  # noqa: F401

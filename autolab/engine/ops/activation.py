@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.grad_mode import per_thread
 from ..core.record import OPS
 from ..exact.dtype_errors import not_implemented
 from ..exact.error_function import erf
@@ -288,6 +289,8 @@ def prelu(input, weight):
     """Return input where it is positive, else weight * input; one weight, or one for each channel (dimension 1).
 
     Raises RuntimeError when the number of weights or the dtype does not fit. Source: torch.prelu."""
+    if (casting := per_thread.state.autocast) is not None:
+        input, weight = casting.lowered(input, weight)
     count, channels = weight.numel(), input.shape[1] if input.ndim >= 2 else 1
     refuse_if(
         input.dtype is not weight.dtype,

@@ -10,6 +10,7 @@ from .checks import refuse_if
 from .functions import METHODS, binary_operator, composite, internal, register
 from ..core.record import OPS
 from ..core.tensor import Tensor
+from .outputs import write_out
 from .overloading import operators
 
 
@@ -167,8 +168,9 @@ def _with_alpha(op, sign):
     """Make the sum or difference public, and in place; `other` is multiplied by alpha first. Return the in-place
     form."""
 
-    def call(input, other, *, alpha=1):
-        return op.call(input, _scaled(other, alpha))
+    def call(input, other, *, alpha=1, out=None):
+        result = op.call(input, _scaled(other, alpha))
+        return result if out is None else write_out(op.name, out, (input, other), result)
 
     def in_place(self, other, *, alpha=1):
         return op.change(self, _scaled(other, alpha))
@@ -185,11 +187,20 @@ add_, sub_ = _with_alpha(add, "+"), _with_alpha(sub, "-")
 
 
 @composite("div", method=True)
-def div_function(input, other, *, rounding_mode=None):
+def div_function(input, other, *, rounding_mode=None, out=None):
     """Return `input / other`, with broadcasting; integers give the default float dtype. Source: torch.div."""
     if rounding_mode is None:
-        return div.call(input, other)
-    return _rounding(rounding_mode).call(input, other, rounding_mode)
+        result = div.call(input, other)
+    else:
+        result = _rounding(rounding_mode).call(input, other, rounding_mode)
+    return result if out is None else write_out("div", out, (input, other), result)
+
+
+@composite("mul")
+def mul_function(input, other, *, out=None):
+    """Return `input * other`, with broadcasting. Source: torch.mul."""
+    result = mul.call(input, other)
+    return result if out is None else write_out("mul", out, (input, other), result)
 
 
 def _rounding(mode):

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 import numpy as np
 
 from ..devices import device as devices
+from ..autograd.autocast import in_float32
 from ..core.dtype import FROM_NUMPY
 from ..exact.refusals import LinAlgError, unsupported
 from ..core.errors import fail
@@ -303,6 +304,7 @@ def eigvalsh(A, UPLO="L"):
 
 
 @composite(method=True)
+@in_float32
 def trace(input):
     """Return the sum of a matrix's diagonal. Source: torch.trace."""
     message = f"trace: expected a matrix, but got tensor with dim {input.ndim}"

@@ -16,6 +16,7 @@ from ..kernels.threads import product
 from .checks import refuse_if
 from .expand import expand_op
 from .functions import METHODS, NAMESPACES, composite, internal
+from .outputs import write_out
 from .shape import squeeze_product, unsafe_view, unsqueeze, view_op
 from .transposition import permute_op, t_op
 
@@ -156,7 +157,7 @@ def _product_error(a, b):
 
 
 @composite(method=True)
-def mm(input, mat2):
+def mm(input, mat2, *, out=None):
     """The product of two matrices, (n, k) and (k, m). Raises RuntimeError when they do not fit. Source: torch.mm."""
     if (casting := per_thread.state.autocast) is not None:
         input, mat2 = casting.lowered(input, mat2)
@@ -170,7 +171,8 @@ def mm(input, mat2):
     if input._array.shape[1] != mat2._array.shape[0]:
         raise _product_error(input._array.shape, mat2._array.shape)
     _same_product_dtype(input, mat2)
-    return mm_op.call(input, mat2)
+    result = mm_op.call(input, mat2)
+    return result if out is None else write_out("mm", out, (input, mat2), result, converts=False)
 
 
 @composite(method=True)
@@ -216,7 +218,7 @@ METHODS["vdot"] = NAMESPACES[""]["vdot"] = dot
 
 
 @composite(method=True)
-def bmm(input, mat2):
+def bmm(input, mat2, *, out=None):
     """Batches of matrix products: (b, n, k) and (b, k, m). Source: torch.bmm."""
     if (casting := per_thread.state.autocast) is not None:
         input, mat2 = casting.lowered(input, mat2)
@@ -237,7 +239,8 @@ def bmm(input, mat2):
     _same_dtype(
         input, mat2, f"expected scalar type {input.dtype.short} but found {mat2.dtype.short}"
     )
-    return bmm_op.call(input, mat2)
+    result = bmm_op.call(input, mat2)
+    return result if out is None else write_out("bmm", out, (input, mat2), result, converts=False)
 
 
 @composite(method=True)
@@ -264,10 +267,13 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
 
 # -- the general product -----------------------------------------------------------------------------------------------
 @composite(method=True)
-def matmul(input, other):
+def matmul(input, other, *, out=None):
     """`input @ other` for vectors, matrices and batches of matrices, by torch's rules. Source: torch.matmul."""
     if (casting := per_thread.state.autocast) is not None:
         input, other = casting.lowered(input, other)
+    if out is not None:
+        result = matmul(input, other)
+        return write_out("matmul", out, (input, other), result, converts=False)
     n, k = input._array.ndim, other._array.ndim
     if n == 2 and k == 2:
         return mm(input, other)

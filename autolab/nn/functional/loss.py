@@ -33,7 +33,7 @@ def legacy_reduction(size_average, reduce, reduction):
         said = "mean" if size_average is None or size_average else "sum"
     warnings.warn(
         f"size_average and reduce args will be deprecated, please use reduction='{said}' instead.",
-        stacklevel=3,
+        stacklevel=4,
     )
     return said
 
@@ -64,7 +64,7 @@ def _same_shape(input, target):
     warnings.warn(
         f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
         "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-        stacklevel=4,
+        stacklevel=5,
     )
     return autolab.broadcast_tensors(input, target)
 
@@ -261,7 +261,7 @@ def kl_div(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
             "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
             "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-            stacklevel=2,
+            stacklevel=3,
         )
     by_batch = reduction == "batchmean"
     number = reduction_number("sum" if by_batch else reduction)

@@ -5,6 +5,7 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.cdist.html
 
 from __future__ import annotations
 
+from ...autograd.autocast import in_float32
 from ...exact.arguments import check_tensors
 from ..checks import refuse_if
 from ..functions import composite
@@ -18,6 +19,7 @@ def dist(input, other, p=2):
 
 
 @composite()
+@in_float32
 def cdist(x1, x2, p=2.0):
     """Return the p-norm distances of every row of x1 (…, n, d) to every row of x2 (…, m, d): (…, n, m). Raises
     RuntimeError for other widths and whole numbers. Source: torch.cdist."""
