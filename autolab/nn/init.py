@@ -120,7 +120,7 @@ def _calculate_fan_in_and_fan_out(tensor):
         raise fail(
             ValueError,
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions",
-            "A bias has no fan: use uniform_ or zeros_ for it.",
+            "A bias has one dimension, so it has no fan-in. Use uniform_ or zeros_ for it.",
         )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field
@@ -137,7 +137,7 @@ def _kaiming_std(tensor, a, mode, nonlinearity):
         raise fail(
             ValueError,
             f"Mode {mode.lower()} not supported, please use one of {modes}",
-            "fan_in keeps the variance forwards, fan_out backwards.",
+            "fan_in keeps the variance in the forward pass, fan_out in the backward pass.",
         )
     fan = _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
     return calculate_gain(nonlinearity, a) / math.sqrt(max(fan, 1))
@@ -195,7 +195,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         raise fail(
             ValueError,
             "Only tensors with 2 or more dimensions are supported",
-            "Rows are orthogonal to rows.",
+            "An orthogonal matrix needs at least two dimensions.",
         )
     rows = tensor.shape[0]
     columns = tensor.numel() // rows

@@ -30,7 +30,7 @@ def _run(function, func, inputs, strict, create_graph):
 
     The inputs are copies that require grad, or views when the result must stay connected."""
     if strict:
-        note = "An output that depends on no input has a derivative of 0."
+        note = "The output does not depend on the input, so its derivative should be 0."
         raise unsupported(function, "strict", note)
     given, tuple_in = _tuple(inputs, "inputs", function)
     xs = tuple(
@@ -117,7 +117,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False):
 
 def _one_number(y, function):
     """Return `y`. Raises RuntimeError unless it is one tensor with one element."""
-    note = "A Hessian belongs to a function with one number as its result."
+    note = "hessian() needs a function that returns a single number."
     problem = "contain a single element" if isinstance(y, Tensor) else "be a single Tensor"
     if not isinstance(y, Tensor) or y.numel() != 1:
         message = f"The Tensor returned by the function given to {function} should {problem}"

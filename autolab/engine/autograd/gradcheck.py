@@ -78,8 +78,8 @@ def _check(func, inputs, eps, atol, rtol, nondet_tol):
             if not close(analytical, numerical, atol, rtol):
                 n, a = (repr(wrap(j.astype(x.dtype.np))) for j in (numerical, analytical))
                 message = f"Jacobian mismatch for output {k} with respect to input {i},\nnumerical:{n}\nanalytical:{a}\n"
-                note = "Row: entry of the input, column: entry of the output. Where the two differ, backward computes something else "
-                raise fail(GradcheckError, message, note + "than the derivative of forward.")
+                note = "Each row is an entry of the input, each column an entry of the output. Where the two differ, backward "
+                raise fail(GradcheckError, message, note + "computes something else than the derivative of forward.")
 
 
 def close(analytical, numerical, atol, rtol):
@@ -103,7 +103,7 @@ def _differentiable(inputs):
         if any(s == 0 and n > 1 for s, n in zip(x.stride(), x.shape)):
             message = f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "
             message += "compute the numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
-            note = "One number must not appear as several entries, or nudging one nudges all."
+            note = "In expanded memory several entries are one number, so changing one changes all. Pass x.contiguous()."
             raise fail(RuntimeError, message, note)
         checked.append((i, x))
     if not checked:

@@ -181,7 +181,11 @@ def _check_replacement(fn, new, old):
     note = "Return None to leave the gradient as it is, or a tensor of its shape and dtype."
     if old is None:
         message = "can't replace a None gradient with a non-None value"
-        raise fail(RuntimeError, message, "There is no gradient here: return None in its place.")
+        raise fail(
+            RuntimeError,
+            message,
+            "The gradient is None here, so the hook must return None in its place.",
+        )
     if not isinstance(new, Tensor):
         message = f"expected Variable, but hook returned '{type_name(new)}'"
         raise fail(TypeError, message, note)

@@ -391,7 +391,7 @@ def add_to_grad(leaf: Tensor, g: Any) -> None:
             before._array = total + g
     except ValueError:  # `leaf.data = …` gave it another shape
         message = f"output with shape {list(total.shape)} doesn't match the broadcast shape {list(g.shape)}"
-        note = "The leaf has another shape now than its `.grad`: set `.grad = None` before."
+        note = "The shape of the leaf was changed, so the old gradient no longer fits. Set `.grad = None` first."
         raise fail(RuntimeError, message, note) from None
     if total is not before:
         before._storage.version += 1

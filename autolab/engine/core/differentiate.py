@@ -37,7 +37,7 @@ def backward(
     tensor(8.)
     """
     if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
-        note = "Leave it out to accumulate into every leaf."
+        note = "Leave `inputs` out to accumulate into every leaf."
         raise fail(RuntimeError, "`inputs` argument to `backward()` cannot be empty.", note)
     retain, create_graph = _flags(retain_graph, create_graph)
     tensors = _listed(tensors)
@@ -48,7 +48,7 @@ def backward(
     only = None
     if inputs is not None:
         refusal = "can't retain_grad on Tensor that has requires_grad=False"
-        inputs = _wanted(inputs, refusal, "No gradient is computed for it at all.")
+        inputs = _wanted(inputs, refusal, "autolab computes no gradient for this argument.")
         only = {_target(t)[0] for t in inputs}
         for t in inputs:  # as in PyTorch, which keeps the gradient of a non-leaf from now on
             t.retain_grad()
@@ -85,19 +85,19 @@ def grad(
         raise fail(NotImplementedError, message, note)
     if materialize_grads and allow_unused is False:
         message = "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-        note = (
-            "Materialised gradients are zeros for unused inputs, so unused inputs must be allowed."
-        )
+        note = "materialize_grads=True returns zeros for unused inputs, so leave allow_unused out or set it to True."
         raise fail(ValueError, message, note)
     retain, create_graph = _flags(retain_graph, create_graph)
     outputs, inputs = _listed(outputs), _listed(inputs)
     if not inputs:
-        note = "Name the tensors whose gradients you want."
+        note = "Pass the tensors whose gradients you want."
         raise fail(RuntimeError, "`inputs` argument to `grad()` cannot be empty.", note)
     seeds = _seeds(outputs, grad_outputs, create_graph)
     roots = _roots(outputs)
     refusal = "One of the differentiated Tensors does not require grad"
-    wanted = _wanted(inputs, refusal, "Set requires_grad=True before computing.")
+    wanted = _wanted(
+        inputs, refusal, "Set requires_grad=True on the input before you compute the output."
+    )
     keys = [_target(t) for t in wanted]
     captured = execute(
         roots, seeds, retain_graph=retain, create_graph=create_graph, targets=set(keys)
@@ -149,7 +149,7 @@ def _wanted(inputs: Any, refusal: str, note: str) -> tuple[Tensor, ...]:
     for t in listed:
         if not isinstance(t, Tensor):
             message = f"all inputs have to be Tensors or GradientEdges, but got {type_name(t)}"
-            raise fail(RuntimeError, message, "Name the tensors themselves.")
+            raise fail(RuntimeError, message, "Pass the tensors themselves.")
         if not t.requires_grad:
             raise fail(RuntimeError, refusal, note)
     return listed
@@ -203,7 +203,7 @@ def _seed(i: int, t: Tensor, g: Tensor | None, create_graph: bool) -> Any:
         raise fail(
             RuntimeError,
             message,
-            "The vector of a vector-Jacobian product has one entry per output element.",
+            "The gradient must have the shape of the output.",
         )
     if g._storage.device is not where:
         message = f"invalid gradient at index {i} - expected device {t.device} but got {g.device}"

@@ -114,7 +114,7 @@ def set_default_dtype(d: dtype) -> None:
         message = (
             f"{message}, got {d}" if isinstance(d, dtype) else f"invalid dtype object: {message}"
         )
-        note = "Gradients need numbers that can change by small amounts: pass torch.float32 or torch.float64."
+        note = "Gradients need floating-point numbers. Pass torch.float32 or torch.float64."
         raise fail(TypeError, message, note)
     _default = d
 
@@ -133,7 +133,7 @@ def python_scalar_dtype(value: object) -> dtype:
         return _default
     if isinstance(value, (complex, np.complexfloating)):
         return _default.to_complex()
-    note = "Only numbers and nested lists of numbers become a tensor."
+    note = "A tensor is made of numbers or nested lists of numbers."
     raise fail(RuntimeError, f"Could not infer dtype of {type_name(value)}", note)
 
 

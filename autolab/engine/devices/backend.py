@@ -84,7 +84,7 @@ def device_error(op, args, device, other):
             f"but got {name} is on {where}, different from other tensors on {places[0][1]} (when checking argument in method "
             f"wrapper_CUDA_{_NAMES_ARGUMENT[op.name]})"
         )
-    note = "Nothing is copied between devices unless you say so: move one of them with .to(device) first."
+    note = "The tensors are on different devices. Move one of them with .to(device)."
     return fail(RuntimeError, f"{_SAME_DEVICE}, {text}", note)
 
 

@@ -180,7 +180,7 @@ class Options:
             raise fail(
                 RuntimeError,
                 message,
-                "A gradient needs numbers that can change by small amounts: 1. for 1.",
+                "Gradients need floating-point numbers. Write 1.0 instead of 1.",
             )
 
 
@@ -204,7 +204,7 @@ def shape_of(function, args):
         raise fail(
             RuntimeError,
             f"Storage size calculation overflowed with sizes={list(shape)}",
-            "So many numbers cannot even be counted in bytes.",
+            "The tensor would need more bytes than 64-bit numbers can count. Check the sizes.",
         )
     return shape
 

@@ -31,7 +31,7 @@ def uniform(target, dtype, low, high, g):
         raise fail(
             NotImplementedError,
             message,
-            "Uniform numbers are floats; for integers use torch.randint.",
+            "Uniform random numbers need a floating-point dtype. For integers use torch.randint.",
         )
     n = target.size * (2 if dtype.is_complex else 1)
     values = random.uniform(g, n, low, high, dtype.to_real().np)
@@ -43,7 +43,9 @@ def normal(target, dtype, mean, std, g):
     deviation."""
     if not dtype.is_inexact:
         message = f"\"normal_kernel_cpu\" not implemented for '{dtype.short}'"
-        raise fail(NotImplementedError, message, "Normal numbers are floats; name a float dtype.")
+        raise fail(
+            NotImplementedError, message, "Normal random numbers need a floating-point dtype."
+        )
     if not std >= 0:
         message = f"normal expects std >= 0.0, but found std {std:g}"
         raise fail(RuntimeError, message, "A standard deviation is not negative.")
@@ -66,7 +68,11 @@ def _check_bounds(low, high, dtype):
     """Raise RuntimeError when [low, high) is empty or `dtype` cannot hold it."""
     if low >= high:
         message = f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        raise fail(RuntimeError, message, "The upper bound is not among the numbers drawn.")
+        raise fail(
+            RuntimeError,
+            message,
+            "The numbers are drawn from low (included) to high (excluded), so high must be greater.",
+        )
     lowest, highest = 0, 1
     if dtype.is_floating_point:
         highest = 1 << (np.finfo(dtype.np).nmant + 1)  # whole numbers beyond have gaps between them

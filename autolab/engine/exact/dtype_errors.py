@@ -17,7 +17,7 @@ def no_kernel(name, *refused):
             raise fail(
                 NotImplementedError,
                 f"\"{name}\" not implemented for '{promoted.short}'",
-                "Complex numbers have no order and no remainder; masks are no numbers. Convert first, for example with .float() or .abs().",
+                "Remainders need real numbers. Convert first, for example with .float() or .abs().",
             )
 
     return check
@@ -28,7 +28,7 @@ def not_implemented(torch_name, d):
     return fail(
         NotImplementedError,
         f"\"{torch_name}\" not implemented for '{FROM_NUMPY[d].short}'",
-        "This function needs floating-point numbers: call .float() first.",
+        "This function needs floating-point numbers. Call .float() first.",
     )
 
 

@@ -110,7 +110,7 @@ class Generator:
             raise fail(TypeError, "RNG state must be a torch.ByteTensor", note)
         state = np.ascontiguousarray(array).view(_STATE)[0]
         if not (state["seeded"] and 0 < state["left"] <= 624 and state["next"] <= 624):
-            note = "No generator is ever in such a state: are these other bytes?"
+            note = "These bytes are not the state of a generator. Pass what get_state() returned."
             raise fail(RuntimeError, "Invalid mt19937 state", note)
         twister = {
             "key": state["key"].astype(np.uint32),

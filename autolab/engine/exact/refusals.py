@@ -29,7 +29,7 @@ def unsupported(function, argument, note=None):
         NotImplementedError,
         f"{function}(): argument '{argument}' is not supported by autolab",
         note
-        or f"PyTorch accepts '{argument}' here; autolab refuses it rather than ignoring it. Leave it out.",
+        or f"PyTorch accepts '{argument}' here, but autolab does not support it. Leave it out.",
     )
 
 
@@ -97,14 +97,16 @@ def beyond_numpy(error: Exception) -> Exception:
         )
         cause = f"DefaultCPUAllocator: can't allocate memory{asked}. Error code 12 (Cannot allocate memory)"
         message = f"[enforce fail at alloc_cpu.cpp:127] err == 0. {cause}"
-        return fail(RuntimeError, message, "The computer has not that much memory.")
+        return fail(
+            RuntimeError, message, "The computer does not have that much memory. Use smaller sizes."
+        )
     if not isinstance(error, ValueError):
         return error
     if "array is too big" in text or text.startswith("Maximum allowed"):
         return fail(
             RuntimeError,
             "Storage size calculation overflowed",
-            "So many numbers cannot even be counted in bytes.",
+            "The tensor would need more bytes than 64-bit numbers can count. Check the sizes.",
         )
     if any(
         words in text
@@ -124,5 +126,5 @@ def too_many_dimensions() -> Exception:
     return fail(
         RuntimeError,
         message,
-        "PyTorch has no such limit; the arrays of NumPy, which hold the numbers here, have it.",
+        "PyTorch has no such limit. autolab stores numbers in NumPy arrays, which have at most 64 dimensions.",
     )

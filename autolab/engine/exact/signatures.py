@@ -97,7 +97,9 @@ class Form:
                 return self._error(message, function)
             if names.index(name) < given:
                 message = f"{function}() got multiple values for argument '{name}'"
-                return fail(TypeError, message, "It is given by position already.")
+                return fail(
+                    TypeError, message, "The argument was given twice: by position and by name."
+                )
         return self._error("invalid keyword arguments", function)
 
     def _error(self, message, function):
@@ -112,7 +114,7 @@ def _missing(function, parameters):
     listed = ", ".join(f'"{name}"' for name in names)
     plural = "s" if len(names) == 1 else ""  # PyTorch has it the wrong way round
     message = f"{function}() missing {len(names)} required positional argument{plural}: {listed}"
-    return fail(TypeError, message, "Add what is named.")
+    return fail(TypeError, message, "Add the missing arguments named above.")
 
 
 def bound(function, forms, args, kwargs):
@@ -249,7 +251,7 @@ class _Front:
             raise fail(
                 TypeError,
                 f"TensorBase.{self.name}() takes no {given}",
-                "It only looks at the tensor itself.",
+                "This method takes no arguments.",
             )
         return bound(self.shown, self.forms, args, kwargs)
 

@@ -48,7 +48,7 @@ def check_written_once(t):
             RuntimeError,
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
             "clone() the tensor before performing the operation.",
-            "expand() shows one number in many places; clone() gives each its own.",
+            "After expand() several elements share one place in memory. Call clone() before you change them in place.",
         )
 
 

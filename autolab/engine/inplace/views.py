@@ -140,7 +140,7 @@ def overlapping_operands():
         RuntimeError,
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
         "Please clone() the tensor before performing the operation.",
-        "What is read here is being overwritten at the same time: clone() the view that is read.",
+        "The operation would read memory that it overwrites. Call clone() on the view that is read.",
     )
 
 

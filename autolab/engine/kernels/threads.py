@@ -46,11 +46,9 @@ def use(number) -> None:
     torch.set_num_threads."""
     if isinstance(number, bool) or not isinstance(number, int):
         message = f"set_num_threads expects an int, but got {type(number).__name__}"
-        raise fail(RuntimeError, message, "It counts threads.")
+        raise fail(RuntimeError, message, "Pass the number of threads as an int.")
     if number < 1:
-        raise fail(
-            RuntimeError, "set_num_threads expects a positive integer", "One thread is the least."
-        )
+        raise fail(RuntimeError, "set_num_threads expects a positive integer", "Pass at least 1.")
     found = _blas()
     if found is None:
         if number == 1:

@@ -47,7 +47,7 @@ class Conversions:
             raise fail(
                 RuntimeError,
                 f"a Tensor with {self._array.size} elements cannot be converted to Scalar",
-                "Reduce it first, or use tolist().",
+                "Reduce it to one element first, for example with .sum(), or use .tolist().",
             )
         return self._array.item()
 

@@ -64,7 +64,7 @@ class Gradients(Base):
             raise fail(
                 RuntimeError,
                 "only Tensors of floating point and complex dtype can require gradients",
-                "A gradient needs values that can change by small amounts; use .float() first.",
+                "Gradients need floating-point numbers. Convert with .float() first.",
             )
 
     def _check_gradient(self, value):
@@ -100,7 +100,7 @@ class Gradients(Base):
         """Set `requires_grad` in place and return the tensor."""
         if requires_grad and not self.dtype.is_floating_point:
             message = "only Tensors of floating point dtype can require gradients"
-            note = "A gradient needs values that can change by small amounts; use .float() first."
+            note = "Gradients need floating-point numbers. Convert with .float() first."
             raise fail(RuntimeError, message, note)
         # of a result, True says what is so; the attribute refuses it
         if not (requires_grad and self._node is not None):
@@ -113,7 +113,7 @@ class Gradients(Base):
             raise fail(
                 RuntimeError,
                 "can't retain_grad on Tensor that has requires_grad=False",
-                "No gradient is computed for it at all.",
+                "autolab computes no gradient for this argument.",
             )
         if self.grad_fn is not None:
             self._node.node_hooks().retain[self._nr] = weakref.ref(self)
@@ -155,6 +155,6 @@ class Gradients(Base):
             raise fail(
                 RuntimeError,
                 "post accumulate grad hooks cannot be registered on non-leaf tensors",
-                "Only leaves accumulate.",
+                "Only leaf tensors accumulate gradients. Use register_hook for other tensors.",
             )
         return self._leaf_hooks().add("post", hook)

@@ -23,12 +23,12 @@ class Protocols:
                 raise fail(
                     RuntimeError,
                     "Boolean value of Tensor with no values is ambiguous",
-                    "Ask for .numel() or .any().",
+                    "Test x.numel() > 0 or x.any() instead.",
                 )
             raise fail(
                 RuntimeError,
                 "Boolean value of Tensor with more than one value is ambiguous",
-                "Say which you mean: .any() or .all().",
+                "Use .any() or .all() to get one bool.",
             )
         return bool(self._array)
 
@@ -42,7 +42,7 @@ class Protocols:
             )
         if self._array.size != 1:
             message = "only one element tensors can be converted to Python scalars"
-            raise fail(ValueError, message, "Pick one entry, or ask for .tolist().")
+            raise fail(ValueError, message, "Index one entry, or call .tolist().")
         return kind(self.item())
 
     def __float__(self):

@@ -64,7 +64,7 @@ def _relu(x):
 
 
 def _relu_forward(xp, self):
-    note = "A mask has no negative part to cut off."
+    note = "relu needs numbers. Convert the mask with .float()."
     refuse_if(self.dtype == bool, "Boolean inputs not supported for relu", note)
     if self.dtype.kind == "c":
         raise not_implemented("relu_cpu", self.dtype)

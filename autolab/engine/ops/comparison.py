@@ -145,7 +145,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         "Compare tensors of one dtype: convert one with .to(other.dtype).",
     )
     message = f"rtol and atol must be greater than or equal to zero, but got {rtol:g} and {atol:g}"
-    refuse_if(min(rtol, atol) < 0, message, "A tolerance says how far apart still counts.")
+    refuse_if(min(rtol, atol) < 0, message, "A tolerance is a distance, so it cannot be negative.")
     if input.dtype.np.kind in "bu":  # their differences wrap around
         input, other = input.long(), other.long()
     close = input == other

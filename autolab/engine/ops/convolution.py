@@ -306,12 +306,12 @@ def _convolved(name, n, input, weight, bias, *given, transposed=False):
     refuse_if(
         input.ndim not in (n + 1, n + 2),
         f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}",
-        "The dimensions are samples, channels, then what the kernel moves along.",
+        "The input has the shape (samples, channels, *sizes); the sample dimension may be left out.",
     )
     refuse_if(
         weight.ndim != n + 2 or 0 in weight.shape,
         f"{name} expects weight with {n + 2} dimensions, none of size 0, but got weight of size {list(weight.shape)}",
-        "Filters are (filters, channels, then what the kernel moves along).",
+        "The weight has the shape (filters, channels, *kernel size).",
     )
     batched = input.ndim == n + 2
     if not batched:

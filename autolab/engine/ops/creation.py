@@ -90,7 +90,7 @@ def _shape(data):
         if not shape[-1]:
             break
         data = data[0]
-    note = "Text is no number; numbers read from a file need float(...) or int(...)."
+    note = "A tensor cannot hold text. Convert it to numbers first with float(...) or int(...)."
     refuse_if(isinstance(data, str), "too many dimensions 'str'", note, ValueError)
     return tuple(shape)
 
@@ -103,7 +103,11 @@ def _flattened(data, shape):
     for dim, size in enumerate(shape):
         for row in level:
             if not _is_sequence(row):
-                raise fail(TypeError, "not a sequence", "Numbers and lists are at one depth here.")
+                raise fail(
+                    TypeError,
+                    "not a sequence",
+                    "At the same depth there are both numbers and lists. Nest the lists equally deep.",
+                )
             if len(row) != size:
                 message = f"expected sequence of length {size} at dim {dim} (got {len(row)})"
                 raise fail(ValueError, message, "All rows of a tensor have the same length.")
@@ -130,7 +134,7 @@ def _dtype_of(x):
         return python_scalar_dtype(x)
     if isinstance(x, str):
         raise _not_a_number(x)
-    note = "Only numbers, arrays and nested lists of numbers become a tensor."
+    note = "A tensor is made of numbers, arrays or nested lists of numbers."
     raise fail(RuntimeError, f"Could not infer dtype of {type_name(x)}", note)
 
 
@@ -173,7 +177,7 @@ def _converted(flat, dtype):
 
 
 def _not_a_number(x):
-    note = "Text is no number; numbers read from a file need float(...) or int(...)."
+    note = "A tensor cannot hold text. Convert it to numbers first with float(...) or int(...)."
     return fail(TypeError, f"new(): invalid data type '{type_name(x)}'", note)
 
 

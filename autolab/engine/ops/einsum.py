@@ -28,7 +28,9 @@ def einsum(equation, *operands):
             first = t.shape[names.index(name)]
             message = f"einsum(): subscript {name} is repeated for operand {i} but the sizes don't match, {n} != {first}"
             refuse_if(
-                n != first, message, "A letter twice means a diagonal, which only a square has."
+                n != first,
+                message,
+                "A letter that is repeated in one operand takes the diagonal, so both dimensions must have the same size.",
             )
             refuse_if(
                 sizes.setdefault(name, n) != n and 1 not in (n, sizes[name]),
@@ -83,7 +85,7 @@ def _parse_einsum(equation, operands):
         message = (
             f"einsum(): output subscript {n} does not appear in the equation for any input operand"
         )
-        refuse_if(n not in known, message, "Outputs keep letters of inputs.")
+        refuse_if(n not in known, message, "Every letter of the output must appear in an input.")
     return inputs, output
 
 

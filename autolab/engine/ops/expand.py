@@ -165,6 +165,6 @@ def repeat_interleave(input, repeats=None, dim=None):
         "There is one whole number per entry, or one for all.",
     )
     message = "repeats can not be negative"
-    refuse_if((counts < 0).any(), message, "It says how often each entry comes.")
+    refuse_if((counts < 0).any(), message, "Each count says how often the entry is repeated.")
     index = NAMESPACES[""]["tensor"](np.arange(n).repeat(counts), device=input.device)
     return NAMESPACES[""]["index_select"](input, dim, index)

@@ -140,7 +140,7 @@ def _ordered(function, dtype):
 
 def _check_range(start, end, step):
     message = "step must be nonzero"
-    refuse_if(step == 0, message, "With a step of 0 the end is never reached.")
+    refuse_if(step == 0, message, "The step must not be 0.")
     message = "upper bound and lower bound inconsistent with step sign"
     note = f"Steps of {step} lead from {start} away from {end}."
     refuse_if((end - start) * step < 0, message, note)
@@ -183,7 +183,7 @@ def linspace(start, end, steps, **options):
     """
     start, end = (t.item() if isinstance(t, Tensor) else t for t in (start, end))
     message = "number of steps must be non-negative"
-    refuse_if(steps < 0, message, "It counts the values, both ends included.")
+    refuse_if(steps < 0, message, "`steps` is the number of values, including both ends.")
     made = Options("linspace", options)
     dtype = _ordered("linspace", made.dtype_or_default())
     exact = np.float64 if dtype.is_integer else dtype.scalar
@@ -218,7 +218,7 @@ def meshgrid(*tensors, indexing=None):
         message = "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument."
         warnings.warn(message, UserWarning, stacklevel=2)
     message = f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
-    note = "ij counts rows first; xy counts across first."
+    note = "Pass indexing='ij' (rows first) or indexing='xy' (columns first)."
     refuse_if(indexing not in (None, "ij", "xy"), message, note)
     message = "meshgrid expects a non-empty TensorList"
     refuse_if(not tensors, message, "Pass one 1-d tensor per dimension.")

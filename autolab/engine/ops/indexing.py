@@ -117,7 +117,7 @@ def _checked(xp, self, indices):
         raise fail(
             IndexError,
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}",
-            "Several index tensors are read together, entry by entry.",
+            "Index tensors are broadcast together, so their shapes must be compatible.",
         ) from None
     for dim, (i, n) in enumerate(zip(indices, self.shape)):
         if i is not None:
@@ -273,7 +273,7 @@ def _sliced(x, dim, k, always=False):
         raise fail(
             TypeError,
             "slice indices must be integers or None or have an __index__ method",
-            "Write whole numbers: x[0:2].",
+            "Slice bounds must be integers, for example x[0:2].",
         ) from None
     start, stop, step = start or 0, END if stop is None else stop, 1 if step is None else step
     refuse_if(step == 0, "slice step cannot be zero", "1 takes every entry.", ValueError)

@@ -88,7 +88,7 @@ def resize_(self, *sizes):
         "No gradient says what the new elements come from. Use reshape, or resize a detached tensor.",
     )
     message = "numel: integer multiplication overflow"
-    note = "Sizes are counts: resize_ does not infer -1."
+    note = "resize_ does not infer -1. Pass every size."
     refuse_if(min(shape, default=0) < 0, message, note)
     device = self._storage.device
     check_inplace(self, per_thread.state, False, overlapping=False)

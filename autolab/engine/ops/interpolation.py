@@ -135,9 +135,11 @@ def _sizes(spatial, size, scale_factor):
     """Return (output sizes, scale factors); the factors are None where sizes are given."""
     both = size is not None and scale_factor is not None
     message = "only one of size or scale_factor should be defined"
-    refuse_if(both, message, "One follows from the other.", ValueError)
+    refuse_if(both, message, "Pass only one of them: each determines the other.", ValueError)
     message = "either size or scale_factor should be defined"
-    refuse_if(size is scale_factor is None, message, "How big is the result to be?", ValueError)
+    refuse_if(
+        size is scale_factor is None, message, "Pass either size= or scale_factor=.", ValueError
+    )
     given = scale_factor if size is None else ints_argument("interpolate", "size", 2, size)
     values = tuple(given) if isinstance(given, (list, tuple)) else (given, given)
     words = ("output", "output size of", "output size in (o1, o2, ...,oK)")
@@ -178,7 +180,7 @@ def interpolate(
     refuse_if(
         mode == "nearest" and align_corners is not None,
         "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear",
-        "It says where the corners lie that are interpolated between.",
+        "align_corners only applies to 'linear', 'bilinear', 'bicubic' and 'trilinear'.",
         ValueError,
     )
     message = f"Got {input.ndim}D input, but {mode} mode needs 4D input"

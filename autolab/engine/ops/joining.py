@@ -77,7 +77,7 @@ def cat(tensors, dim=0):
     dim = check_dim(dim, len(first))
     for i, shape in solid:
         message = f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
-        note = "cat joins along a dimension that all have; stack makes a new one."
+        note = "torch.cat joins tensors along an existing dimension. To join single numbers use torch.stack."
         refuse_if(len(shape) != len(first), message, note)
         for d, (a, b) in enumerate(zip(first, shape)):
             refuse_if(
@@ -113,7 +113,7 @@ def stack(tensors, dim=0):
                 RuntimeError,
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t.shape)} at "
                 f"entry {i}",
-                "Stacked tensors have one shape; the new dimension counts them.",
+                "All tensors that you stack must have the same shape. torch.cat joins tensors of different sizes.",
             )
     return stack_op.call(_same_dtype(tensors), dim)
 
@@ -214,7 +214,7 @@ def chunk(input, chunks, dim=0):
     """Return at most `chunks` pieces of equal size; views. Source: torch.chunk."""
     dim = _divided("chunk", input, dim)
     message = f"chunk expects `chunks` to be greater than 0, got: {chunks}"
-    refuse_if(chunks <= 0, message, "Ask for one piece at least.")
+    refuse_if(chunks <= 0, message, "Pass at least 1.")
     return split_op.call(input, -(-input.shape[dim] // chunks), dim)
 
 

@@ -27,9 +27,17 @@ def _check_square(name, a):
     message = f"linalg.{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices"
     refuse_if(rows != columns, message, "Only a square matrix maps a space to itself.")
     message = f"linalg.{name}: Expected a floating point or complex tensor as input. Got {FROM_NUMPY[a.dtype].short}"
-    refuse_if(a.dtype.kind != "f", message, "Solving needs fractions: write x.float() first.")
+    refuse_if(
+        a.dtype.kind != "f",
+        message,
+        "Integer matrices are not supported here. Convert with .float() first.",
+    )
     message = f"linalg.{name}: Low precision dtypes not supported. Got Half"
-    refuse_if(a.dtype == np.float16, message, "Solving loses digits: write x.float() first.")
+    refuse_if(
+        a.dtype == np.float16,
+        message,
+        "float16 is not precise enough here. Convert with .float() first.",
+    )
 
 
 def _refused(name, a, position, words, note):
@@ -78,7 +86,7 @@ def _inv(xp, A):
     except np.linalg.LinAlgError:
         position, k = _first(A, _dependent)
         words = f"The diagonal element {k} is zero, the inversion could not be completed because the input matrix is singular."
-        note = "Some row is a combination of others, so nothing can undo the matrix."
+        note = "The matrix is singular: one row is a linear combination of the others, so it has no inverse."
         raise _refused("inv", A, position, words, note) from None
     # each matrix column by column in memory, as LAPACK leaves it and torch shows it
     return xp.swapaxes(xp.ascontiguousarray(xp.swapaxes(inverse, -1, -2)), -1, -2)
@@ -190,7 +198,7 @@ def _solve(xp, A, B):
     except np.linalg.LinAlgError:
         position, _ = _first(A, _dependent)
         words = "The solver failed because the input matrix is singular."
-        note = "Some row is a combination of others, so there is no unique solution."
+        note = "The matrix is singular: one row is a linear combination of the others, so there is no unique solution."
         raise _refused("solve", A, position, words, note) from None
     return X[..., 0] if vector else X
 

@@ -227,7 +227,7 @@ def bmm(input, mat2, *, out=None):
             raise fail(
                 RuntimeError,
                 "batch1 must be a 3D tensor" if x is input else "batch2 must be a 3D tensor",
-                "The first dimension counts the pairs.",
+                "bmm takes batches of matrices: (batch, n, k) and (batch, k, m).",
             )
     a, b = input._array.shape, mat2._array.shape
     if (a[0], a[2]) != (b[0], b[1]):
@@ -252,7 +252,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     for name, shape in (("mat1", a), ("mat2", b)):
         if len(shape) != 2:
             message = f"{name} must be a matrix, got {len(shape)}-D tensor"
-            raise fail(RuntimeError, message, "addmm multiplies two matrices.")
+            raise fail(RuntimeError, message, "addmm needs two matrices, with two dimensions each.")
     if a[1] != b[0]:
         raise _product_error(a, b)
     for names, first in (("self and mat2", input), ("mat1 and mat2", mat1)):

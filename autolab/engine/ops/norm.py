@@ -21,7 +21,7 @@ def _vector_norm(xp, self, ord, dim, keepdim, dtype):
         self = self.astype(as_dtype(dtype).np)
     message = f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does not have an identity"
     nothing = not self.size and (ord < 0 or ord == math.inf)
-    refuse_if(nothing, message, "There is no largest or smallest of no numbers.")
+    refuse_if(nothing, message, "An empty tensor has no largest or smallest element.")
     wide = self.astype(np.float32) if self.dtype == np.float16 else self
     length = _reduce_norm(xp, wide, ord, axes(self, dim), keepdim)
     return length.astype(self.real.dtype, copy=False)[()]
@@ -110,7 +110,9 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     Raises NotImplementedError for other norms of matrices. Source: torch.linalg.norm."""
     dims = A.ndim if dim is None else 1 if isinstance(dim, int) else len(dim)
     if ord not in (None, "fro") and dims != 1:
-        raise unsupported("linalg.norm", "ord", "Of a matrix only the Frobenius norm is supported.")
+        raise unsupported(
+            "linalg.norm", "ord", "For matrices autolab supports only the Frobenius norm."
+        )
     return vector_norm(A, 2.0 if ord in (None, "fro") else ord, dim, keepdim, dtype=dtype)
 
 

@@ -386,13 +386,13 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     refuse_if(
         input.ndim < 2,
         f"Expected at least 2 dimensions for input tensor but received {input.ndim}",
-        "Channels are dimension 1.",
+        "The channels must be dimension 1 of the input.",
     )
     sizes = list(input.shape)
     refuse_if(
         sizes[1] % num_groups,
         f"Expected number of channels in input to be divisible by num_groups, but got input of shape {sizes} and num_groups={num_groups}",
-        "Groups have the same number of channels.",
+        "The number of channels must be divisible by the number of groups.",
     )
     for name, value in (("weight", weight), ("bias", bias)):
         refuse_if(

@@ -40,7 +40,7 @@ def _check(name, self, d, index, src=None):
         short = "Index tensor must have the same number of dimensions as src tensor"
         refuse_if(src.ndim != index.ndim, short, "Each entry of the index has one of the source.")
         sizes = map(min, sizes, src.shape)
-    note = "Only the dimension that the index counts along may be longer."
+    note = "The index may only be longer than the tensor along `dim`."
     refuse_if(any(k > n for k, n in zip(index.shape, sizes)), message, note)
 
 

@@ -272,7 +272,7 @@ def _on_rows(function, pool, x, *args, **sizes):
 # -- public functions --------------------------------------------------------------------------------------------------
 def _refuse_indices(name, return_indices):
     if return_indices:
-        note = "Only unpooling needs indices, and autolab has none. Leave it out."
+        note = "return_indices is only needed for unpooling, which autolab does not have. Leave it out."
         raise unsupported(name, "return_indices", note)
 
 

@@ -63,7 +63,7 @@ def uniform_(self, low=0.0, to=1.0, *, generator=None):
             f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.short}>::max(), but found to={to:g} and "
             f"from={low:g} which result in to-from to exceed the limit"
         )
-        refuse_if(not to - low <= limit, message, "Choose a smaller interval.")
+        refuse_if(not to - low <= limit, message, "Choose bounds that are closer together.")
     return _fill(_uniform_op, self, lambda raw: draws.uniform(raw, self.dtype, low, to, g))
 
 

@@ -53,7 +53,7 @@ def differentiable_dtype(x, dtype):
         raise fail(
             RuntimeError,
             f"Autograd not support dtype: {d.short}",
-            "Whole numbers have no gradient: detach() first, or convert afterwards.",
+            "Integer tensors cannot have gradients. Call detach() first.",
         )
 
 
@@ -121,7 +121,7 @@ def _mean(xp, self, dim=None, keepdim=False, dtype=None):
             RuntimeError,
             f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} dtype must be either a "
             f"floating point or complex dtype. Got: {FROM_NUMPY[d].short}",
-            "The mean of whole numbers is seldom whole: write x.float().mean() or x.mean(dtype=torch.float32).",
+            "mean() needs floating-point numbers: use x.float().mean() or x.mean(dtype=torch.float32).",
         )
     total = _sum(xp, self, dim, keepdim, dtype)
     return (total / total.dtype.type(count(dim, self.shape))).astype(d, copy=False)
@@ -312,7 +312,7 @@ def _dispersion(name, root, rule, tex, gradient, doc):
         refuse_if(
             not input.dtype.is_floating_point,
             "std and var only support floating point and complex dtypes",
-            "Write x.float() first.",
+            "Convert with x.float() first.",
         )
         if correction is ABSENT:
             correction = int(unbiased) if unbiased is not ABSENT else None if dim is ABSENT else 1

@@ -74,7 +74,7 @@ def _whole(*operands):
 def _no_zero(xp, self, other):
     # a GPU gives some number, in PyTorch too
     if xp is np and _whole(self, other) and np.size(self) and np.any(other == 0):
-        note = "Whole numbers have no infinity to stand for x / 0; floats give inf or nan."
+        note = "Integers cannot represent x / 0. Floats give inf or nan."
         raise fail(RuntimeError, "ZeroDivisionError", note)
 
 
@@ -170,7 +170,7 @@ remainder_tensor, remainder_scalar = _remainders("remainder", _remainder, "floor
 
 
 def _no_derivative(m, g):
-    note = "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted."
+    note = "The result is piecewise constant, so its derivative is 0 or undefined. Call detach() on the input if you need no gradient."
     raise fail(RuntimeError, "derivative for aten::floor_divide is not implemented", note)
 
 

@@ -172,14 +172,14 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     )
     note = "One row of weights, or one row per draw."
     refuse_if(weights.ndim not in (1, 2), "prob_dist must be 1 or 2 dim", note)
-    refuse_if(n <= 0, "cannot sample n_sample <= 0 samples", "At least one sample.")
+    refuse_if(n <= 0, "cannot sample n_sample <= 0 samples", "Pass num_samples of at least 1.")
     note = "Without replacement each category is drawn at most once; pass replacement=True."
     refuse_if(
         not replacement and n > weights.shape[-1],
         "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
         note,
     )
-    note = "Weights are not negative, finite, and not all zero."
+    note = "The weights must be finite, not negative, and not all zero."
     refuse_if(
         not (np.isfinite(weights) & (weights >= 0)).all(),
         "probability tensor contains either `inf`, `nan` or element < 0",

@@ -85,7 +85,7 @@ def _clamp_call(self, min, max):
     """Return the arguments of the op for two limits: numbers, 0-d tensors, which stand for their number, or None."""
     if min is None and max is None:
         message = "torch.clamp: At least one of 'min' or 'max' must not be None"
-        raise fail(RuntimeError, message, "Without a limit nothing would change.")
+        raise fail(RuntimeError, message, "Pass min, max or both.")
     limits = []
     for name, limit in (("min", min), ("max", max)):
         if isinstance(limit, Tensor):

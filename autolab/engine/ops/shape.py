@@ -237,7 +237,7 @@ def flatten(input, start_dim=0, end_dim=-1):
         return view_op.call(input, (1,))
     if a > b:
         message = "flatten() has invalid args: start_dim cannot come after end_dim"
-        raise fail(RuntimeError, message, "Name the first dimension first.")
+        raise fail(RuntimeError, message, "start_dim must not be after end_dim.")
     if a == b:
         return input
     return reshape_method(input, (*shape[:a], math.prod(shape[a : b + 1]), *shape[b + 1 :]))

@@ -129,7 +129,9 @@ def bincount(input, weights=None, minlength=0):
         raise not_implemented("bincount_cpu", d.dtype)
     message = "bincount only supports 1-d non-negative integral inputs."
     negative = d.ndim != 1 or d.size and d.min() < 0
-    refuse_if(negative, message, "The elements are positions in the result.")
+    refuse_if(
+        negative, message, "bincount counts non-negative integers of a one-dimensional tensor."
+    )
     if weights is None:
         return wrap(positions(xp.bincount(as_indices(d), None, minlength)))
     refuse_if(
@@ -159,7 +161,7 @@ def _flat(name, input, bins):
     refuse_if(
         bins <= 0,
         f"torch.{name}(): bins must be > 0, but got {bins}",
-        "A histogram needs at least one bar.",
+        "`bins` must be at least 1.",
     )
     return input._array.reshape(-1)
 
@@ -193,7 +195,7 @@ def histogram(input, bins=100, *, range=None, density=False):
     that the bars' areas add up to 1. Elements outside are not counted. Not differentiable. Raises RuntimeError for an
     empty or infinite range. Source: torch.histogram."""
     if isinstance(bins, Tensor):
-        raise unsupported("histogram", "bins", "Give the number of bars, and their range.")
+        raise unsupported("histogram", "bins", "Pass the number of bins and their range.")
     d = _flat("histogram", input, bins)
     message = "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements"
     wrong = range is not None and len(range) != 2

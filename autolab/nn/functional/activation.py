@@ -57,7 +57,9 @@ def hardtanh(
 ) -> Tensor:
     """x limited to [min_val, max_val]. Raises ValueError when the limits are in the wrong order."""
     if min_val > max_val:
-        raise fail(ValueError, "min_val cannot be greater than max_val", "Exchange the two limits.")
+        raise fail(
+            ValueError, "min_val cannot be greater than max_val", "The lower limit must come first."
+        )
     return _run("hardtanh", inplace, input, min_val, max_val)
 
 
@@ -116,7 +118,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         raise fail(
             RuntimeError,
             "ZeroDivisionError: alpha cannot be 0 for CELU",
-            "The formula divides by alpha.",
+            "alpha must not be 0, because the formula divides by it.",
         )
     return _run("elu", inplace, input, alpha, 1, 1 / alpha)
 
@@ -171,7 +173,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         raise fail(
             RuntimeError,
             f"lambda must be in range [0, 3.40282e+38] for input dtype {input.dtype.short}, but found {lambd}",
-            "lambd is half the width of the interval that becomes 0.",
+            "lambd must not be negative: values from -lambd to lambd become 0.",
         )
     return _run("softshrink", False, input, lambd)
 
@@ -208,7 +210,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise fail(
             RuntimeError,
             "glu does not support scalars because halving size must be even",
-            "One half gates the other.",
+            "glu splits the dimension into two halves, so its size must be even.",
         )
     if as_int(dim) is None:
         raise bad_argument("glu", "dim", 2, "int", dim)
@@ -217,7 +219,11 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         message = (
             f"Halving dimension must be even, but dimension {halved} is size {input.shape[halved]}"
         )
-        raise fail(RuntimeError, message, "One half gates the other.")
+        raise fail(
+            RuntimeError,
+            message,
+            "glu splits the dimension into two halves, so its size must be even.",
+        )
     if not input.is_floating_point():
         raise not_implemented("glu_cpu", input._array.dtype)
     a, b = input.chunk(2, dim)

@@ -65,14 +65,14 @@ def _check_attention(query, key, value, attn_mask, is_causal):
         raise fail(
             RuntimeError,
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
-            "is_causal is a mask already; join it to your own by & (of bool masks) or + (of numbers).",
+            "is_causal=True already is a mask. Pass one mask: combine bool masks with &, float masks with +.",
         )
     if attn_mask.dtype != autolab.bool and attn_mask.dtype != query.dtype:
         raise fail(
             RuntimeError,
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{attn_mask.dtype.cpp_name} and  query.dtype: {query.dtype.cpp_name} instead.",
-            "A bool mask says where to look; a mask of numbers is added to the scores.",
+            "Use a bool mask (True: may be attended to) or a float mask, which is added to the scores.",
         )
 
 
@@ -110,7 +110,7 @@ def canonical_mask(mask, name, like, other=None, other_name=""):
         raise fail(
             AssertionError,
             f"only bool and floating types of {name} are supported",
-            "True hides a position; numbers are added to the scores.",
+            "In a bool mask, True hides a position. A float mask is added to the scores.",
         )
     if other is not None and mask.dtype != other.dtype:
         warnings.warn(

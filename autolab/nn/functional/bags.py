@@ -21,7 +21,7 @@ def join_bags(input, weight, offsets, mode, padding_idx):
     if outside := [(i, row) for i, row in enumerate(numbers) if not 0 <= row < len(weight)]:
         message = "Index {} of input takes value {} which is not in the valid range "
         message = message.format(*outside[0]) + f"[0, {len(weight)})"
-        raise fail(RuntimeError, message, "The table has no such row.")
+        raise fail(RuntimeError, message, "padding_idx must be the number of a row of the table.")
     ends = [*starts[1:], len(numbers)]
     bags = [[row for row in numbers[a:b] if row != padding_idx] for a, b in zip(starts, ends)]
     places = lambda numbers: autolab.tensor(numbers, dtype=autolab.int64, device=weight.device)
@@ -55,5 +55,7 @@ def _as_bags(input, offsets):
     if input.dim() == 2:
         message = "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
         message += f"sequences. However, found offsets of type {type(offsets)}"
-    note = "The input is bags by numbers, or all numbers in one line and in `offsets` where each bag begins."
+    note = (
+        "Pass a 2-D input (bags, indices), or a 1-D input and `offsets` with the start of each bag."
+    )
     raise fail(ValueError, message, note)

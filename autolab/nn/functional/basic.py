@@ -22,7 +22,7 @@ def check_probability(p):
         raise fail(
             ValueError,
             f"dropout probability has to be between 0 and 1, but got {p}",
-            "p is the share of elements that become zero.",
+            "p is the probability that an element becomes zero.",
         )
 
 

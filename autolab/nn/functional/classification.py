@@ -80,7 +80,7 @@ def _check_classes(input, target, weight):
             n_dim < 1,
             ValueError,
             "Expected 1 or more dimensions (got 0)",
-            "Scores have a dimension of classes.",
+            "The scores must have a dimension for the classes.",
         ),
         (n_dim > 1 and not places and not sizes[0] and not of_numbers, *no_numbers),
         (
@@ -208,7 +208,7 @@ def _check_smoothing(label_smoothing):
         raise fail(
             RuntimeError,
             f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}",
-            "It is the share of the uniform distribution.",
+            "label_smoothing is the part of the target probability that is spread over all classes.",
         )
 
 
@@ -224,7 +224,7 @@ def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoot
         raise fail(
             RuntimeError,
             "ignore_index is not supported for floating point target",
-            "Probabilities have no index.",
+            "A target of class probabilities has no class to ignore. Use class numbers with ignore_index.",
         )
     class_dim = 0 if input.dim() == 1 else 1
     classes = input.shape[class_dim]

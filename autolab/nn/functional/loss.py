@@ -76,7 +76,7 @@ def not_differentiable(function, **arguments):
             raise fail(
                 RuntimeError,
                 f"The function '{function}' is not differentiable with respect to argument '{name}'. "
-                "This input cannot have requires_grad True.",
+                "Only floating-point tensors can require a gradient, and this one cannot.",
                 "Pass it detached: .detach().",
             )
 
@@ -147,7 +147,7 @@ def smooth_l1_loss(
         raise fail(
             RuntimeError,
             "smooth_l1_loss does not support negative values for beta.",
-            "beta is where the loss turns from quadratic to linear.",
+            "beta must not be negative: it is where the loss changes from quadratic to linear.",
         )
     given = input, target, size_average, reduce, reduction
     if beta == 0:
@@ -168,7 +168,7 @@ def huber_loss(
         raise fail(
             RuntimeError,
             "huber_loss does not support non-positive values for delta.",
-            "delta is where the loss turns from quadratic to linear.",
+            "delta must be positive: it is where the loss changes from quadratic to linear.",
         )
     given = input, target, None, None, reduction
     return _difference_loss("huber_loss", *given, delta, weight=weight)

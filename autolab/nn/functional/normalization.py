@@ -42,7 +42,7 @@ def batch_norm(
         raise fail(
             ValueError,
             f"batch_norm eps must be {kind}, but got {eps}",
-            "It keeps the divisor away from 0.",
+            "eps is added to the variance so that the division is never by 0.",
         )
     return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -53,7 +53,7 @@ def _check_count(sizes, shown):
         raise fail(
             ValueError,
             f"Expected more than 1 value per channel when training, got input size {shown}",
-            "The variance of a single value is 0, so nothing of it would be left. Use a bigger batch, or model.eval().",
+            "A single value per channel has variance 0, so it cannot be normalized. Use a bigger batch, or call model.eval().",
         )
 
 
@@ -88,7 +88,7 @@ def group_norm(
         raise fail(
             RuntimeError,
             f"Expected at least 2 dimensions for input tensor but received {input.dim()}",
-            "Channels are dimension 1.",
+            "The channels must be dimension 1 of the input.",
         )
     size = input.shape
     _check_count((size[0] * size[1] // num_groups, *size[2:]), list(size))
@@ -115,7 +115,7 @@ def instance_norm(
         raise fail(
             ValueError,
             f"Expected more than 1 spatial element when training, got input size {input.shape}",
-            "The variance of a single value is 0, so nothing of it would be left.",
+            "A single value per channel has variance 0, so it cannot be normalized.",
         )
     samples, channels = input.size(0), input.size(1)
     weight, bias = (None if v is None else v.repeat(samples) for v in (weight, bias))

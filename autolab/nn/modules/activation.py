@@ -99,7 +99,7 @@ class Hardtanh(Layer, function=F.hardtanh):
             raise fail(
                 AssertionError,
                 f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})",
-                "The interval has to have a length.",
+                "The upper bound must be greater than the lower bound.",
             )
 
 

@@ -54,7 +54,7 @@ class MultiheadAttention(Module):
         refused |= {"add_bias_kv": add_bias_kv, "add_zero_attn": add_zero_attn}
         for name, wanted in refused.items():
             if wanted:
-                note = "Put a Linear layer in front that makes keys and values embed_dim wide."
+                note = "Use a Linear layer that maps keys and values to embed_dim features first."
                 raise unsupported("MultiheadAttention", name, note)
         super().__init__()
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
@@ -105,7 +105,7 @@ class MultiheadAttention(Module):
                 RuntimeError,
                 "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
                 "`generate_square_subsequent_mask` to create this mask.",
-                "is_causal only says what the mask is.",
+                "is_causal is only a hint. Pass the mask as attn_mask, too.",
             )
         if not batched:
             query, key, value = _converted(lambda x: x.unsqueeze(1), query, key, value)
@@ -200,7 +200,7 @@ def _shaped_mask(mask, sizes):
         raise fail(
             RuntimeError,
             f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {expected}.",
-            "Queries by keys; in front batch times heads.",
+            "The mask has the shape (queries, keys), or (batch * heads, queries, keys).",
         )
     return mask.unsqueeze(0) if mask.dim() == 2 else mask
 

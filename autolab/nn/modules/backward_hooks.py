@@ -96,7 +96,7 @@ class BackwardHook:
                     RuntimeError,
                     "Backward hook for Modules where no input requires gradient should always "
                     "return None or None for all gradients.",
-                    "There is no input gradient to replace here.",
+                    "No input of this module requires a gradient, so there is no gradient to replace.",
                 )
         self.grad_outputs = None
 

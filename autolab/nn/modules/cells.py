@@ -76,7 +76,11 @@ class RNNCellBase(Module):
                 message = f"hidden{number} has inconsistent hidden_size: got {s.size(-1)}, expected {self.hidden_size}"
                 if s.size(0) != wanted[0]:
                     message = f"Input batch size {wanted[0]} doesn't match hidden{number} batch size {s.size(0)}"
-                raise fail(RuntimeError, message, "Each input vector has a state of its own.")
+                raise fail(
+                    RuntimeError,
+                    message,
+                    "The batch size of the input and the state must be equal.",
+                )
         single = input.dim() == 1
         if single:
             input, state = input.unsqueeze(0), tuple(s.unsqueeze(0) for s in state)

@@ -320,7 +320,7 @@ class ParameterDict(_Named, Module):
                 TypeError,
                 "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
                 f"'{type(key).__name__}'). Open an issue on github if you need non-string keys.",
-                "Keys become attribute names.",
+                "Keys become attribute names, so they must be strings.",
             )
         self._keys[key] = None
         setattr(self, key, _as_parameter(value))

@@ -187,14 +187,14 @@ class _Transposed(_ConvNd, function=F.conv_transpose1d):
             raise fail(
                 ValueError,
                 f'Only "zeros" padding mode is supported for {type(self).__name__}',
-                "Its padding is cut off from the result.",
+                "For a transposed convolution, padding makes the output smaller.",
             )
         super()._set_up(settings)
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """Return the transposed convolution. Raises NotImplementedError for `output_size`."""
         if output_size is not None:
-            note = "Choose among the possible sizes by the layer's output_padding."
+            note = "Set the size with the layer's output_padding instead."
             raise unsupported(type(self).__name__, "output_size", note)
         settings = self.stride, self.padding, self.output_padding, self.groups, self.dilation
         return self._function(input, self.weight, self.bias, *settings)

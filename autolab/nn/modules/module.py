@@ -142,7 +142,7 @@ class Module(ModuleHooks, ModuleState):
             raise fail(
                 TypeError,
                 f"{kind} name should be a string. Got {typename(name)}",
-                "Names are attribute names.",
+                "The name must be a string, because it becomes an attribute name.",
             )
         problems = {
             f"attribute '{name}' already exists": hasattr(self, name)
@@ -152,7 +152,11 @@ class Module(ModuleHooks, ModuleState):
         }
         for message, holds in problems.items():
             if holds:
-                raise fail(KeyError, message, "Choose a name that is free, without dots.")
+                raise fail(
+                    KeyError,
+                    message,
+                    "Choose a name without dots that the module does not use yet.",
+                )
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
@@ -348,7 +352,7 @@ class Module(ModuleHooks, ModuleState):
             raise fail(
                 TypeError,
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}",
-                "Parameters are learned by gradients, and integers have none.",
+                "Parameters need gradients, so use a floating-point dtype or requires_grad=False.",
             )
 
         def convert(tensor):

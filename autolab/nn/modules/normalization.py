@@ -267,7 +267,7 @@ class GroupNorm(_Affine, function=F.group_norm, settings="num_groups weight bias
             raise fail(
                 ValueError,
                 f"num_channels ({channels}) must be divisible by num_groups ({groups})",
-                "Groups have the same number of channels.",
+                "The number of channels must be divisible by the number of groups.",
             )
         super()._set_up(settings)
 

@@ -51,7 +51,7 @@ class RNNBase(Module):
     ) -> None:
         super().__init__()
         if proj_size:
-            raise unsupported("LSTM", "proj_size", "Put a Linear layer behind the network instead.")
+            raise unsupported("LSTM", "proj_size", "Add a Linear layer after the network instead.")
         self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
         self.num_layers = num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
@@ -112,7 +112,7 @@ class RNNBase(Module):
                 ValueError,
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). "
                 f"Convert input: input.to({dtype}), or convert model: model.to({input.dtype})",
-                "Products need one dtype.",
+                "Both tensors of a product must have the same dtype.",
             )
         note = "The dimensions are layers and directions, batch, features."
         if self.input_size != input.size(-1):
@@ -170,7 +170,7 @@ class RNNBase(Module):
             raise fail(
                 RuntimeError,
                 "Expected sequence length to be larger than 0 in RNN",
-                "The state changes once a step.",
+                "The lengths must be greater than 0.",
             )
         output, last = recurrent.layers(
             self.mode,
@@ -240,7 +240,7 @@ class RNN(_OneState):
             raise fail(
                 ValueError,
                 f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.",
-                "The fourth argument is the nonlinearity.",
+                "Pass nonlinearity='tanh' or 'relu'.",
             )
         super().__init__(
             f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **kwargs

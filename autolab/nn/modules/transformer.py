@@ -296,7 +296,7 @@ class Transformer(Module):
         elif src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             message = "the feature number of src and tgt must be equal to d_model"
         if message:
-            note = f"d_model is {self.d_model}; each sequence of src has one of tgt to turn into."
+            note = f"d_model is {self.d_model}. src and tgt must have the same batch size."
             raise fail(RuntimeError, message, note)
         memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
         masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask

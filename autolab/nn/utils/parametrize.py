@@ -52,7 +52,7 @@ class ParametrizationList(ModuleList):
                     raise fail(
                         RuntimeError,
                         f"parametrization {type(module).__name__} does not implement right_inverse.",
-                        "Define right_inverse(self, value): what has to go in so that value comes out.",
+                        "Define right_inverse(self, value): it returns the tensor from which forward computes `value`.",
                     )
                 value = module.right_inverse(value)
             self.original.data = value.detach()

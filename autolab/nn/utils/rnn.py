@@ -127,7 +127,7 @@ def pad_packed_sequence(
                 ValueError,
                 "Expected total_length to be at least the length of the longest sequence in input, but got "
                 f"total_length={total_length} and max sequence length being {steps}",
-                "Padding makes sequences longer, not shorter.",
+                "total_length must be at least the length of the longest sequence.",
             )
         steps = total_length
     padded = data.new_full((steps, sizes[0], *data.shape[1:]), padding_value)

@@ -34,7 +34,9 @@ def spectral_norm(
         raise fail(ValueError, message, "See named_parameters() for the names.")
     if n_power_iterations <= 0:
         message = f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
-        raise fail(ValueError, message, "One iteration for each forward is enough.")
+        raise fail(
+            ValueError, message, "Use at least 1; one iteration per forward pass is usually enough."
+        )
     if dim is None:
         dim = int(isinstance(module, (ConvTranspose1d, ConvTranspose2d)))
     as_matrix = lambda weight: weight.movedim(dim, 0).flatten(1)

@@ -18,9 +18,12 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     Several shares are a first dimension of the result. Raises RuntimeError for whole numbers and for shares outside of
     [0, 1]. Source: torch.quantile."""
     if interpolation != "linear":
-        raise unsupported("quantile", "interpolation", "Values are interpolated: 'linear'.")
-    message, share = "quantile() input tensor must be non-empty", "q is a share: 0.5 is the median."
-    refuse_if(not input.numel(), message, "No elements have no middle.")
+        raise unsupported("quantile", "interpolation", "Only interpolation='linear' is supported.")
+    message, share = (
+        "quantile() input tensor must be non-empty",
+        "q must be between 0 and 1. 0.5 is the median.",
+    )
+    refuse_if(not input.numel(), message, "An empty tensor has no median or quantile.")
     refuse_if(
         input.dtype.name not in ("float32", "float64"),
         "quantile() input tensor must be either float or double dtype",

@@ -21,7 +21,7 @@ def _slopes(input, lower, upper, training, generator):
     refuse_if(
         not lower <= upper,
         "Lower bound should be less than or equal to the upper bound",
-        "Slopes are drawn between the two bounds.",
+        "`lower` must not be greater than `upper`.",
     )
     x = np.asarray(devices.to_host(input._array))
     slopes = np.ones(x.shape, x.dtype)
