@@ -79,7 +79,11 @@ def _check(func, inputs, eps, atol, rtol, nondet_tol):
                 n, a = (repr(wrap(j.astype(x.dtype.np))) for j in (numerical, analytical))
                 message = f"Jacobian mismatch for output {k} with respect to input {i},\nnumerical:{n}\nanalytical:{a}\n"
                 note = "Each row is an entry of the input, each column an entry of the output. Where the two differ, backward "
-                raise fail(GradcheckError, message, note + "computes something else than the derivative of forward.")
+                raise fail(
+                    GradcheckError,
+                    message,
+                    note + "computes something else than the derivative of forward.",
+                )
 
 
 def close(analytical, numerical, atol, rtol):
