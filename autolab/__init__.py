@@ -57,7 +57,6 @@ else:
 
 bool, float, double, half = _dtypes.bool_, _dtypes.float32, _dtypes.float64, _dtypes.float16
 short, int, long = _dtypes.int16, _dtypes.int32, _dtypes.int64
-cfloat, cdouble = _dtypes.complex64, _dtypes.complex128
 for _d in _dtypes.ALL:
     globals()[_d.name] = _d
 

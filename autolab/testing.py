@@ -15,8 +15,6 @@ _TOLERANCE = {
     "float16": (1e-3, 1e-5),
     "float32": (1.3e-6, 1e-5),
     "float64": (1e-7, 1e-7),
-    "complex64": (1.3e-6, 1e-5),
-    "complex128": (1e-7, 1e-7),
 }
 
 

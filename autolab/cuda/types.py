@@ -20,7 +20,7 @@ class _cudatensortype(_tensortype):
 
 
 for _d in _ALL:
-    if _d.name not in ("uint16", "uint32", "uint64") and not _d.is_complex:
+    if _d.name not in ("uint16", "uint32", "uint64"):
         _body = {
             "dtype": _d,
             "__module__": "torch.cuda",

@@ -26,7 +26,8 @@ BLOCKED = ("sys", "os", "posix", "nt")
 """Modules that stay closed even when the user allows something from them."""
 
 _ELSEWHERE = (
-    "torch.bfloat16 torch.complex32 torch.quint8 torch.qint8 torch.qint32 torch.float8_e4m3fn torch.float8_e5m2 "
+    "torch.bfloat16 torch.complex32 torch.complex64 torch.complex128 torch.ComplexFloatStorage torch.ComplexDoubleStorage "
+    "torch.quint8 torch.qint8 torch.qint32 torch.float8_e4m3fn torch.float8_e5m2 "
     "torch.QUInt8Storage torch.QInt8Storage torch.QInt32Storage torch._utils._rebuild_qtensor "
     "torch._utils._rebuild_sparse_tensor torch._utils._rebuild_meta_tensor_no_storage torch._utils._rebuild_nested_tensor "
     "torch._utils._rebuild_wrapper_subclass"

@@ -287,8 +287,7 @@ def checked_id(kind, key, location, numel):
 
 def swapped(raw, kind):
     """The bytes of each number in the other order."""
-    itemsize = kind.itemsize // 2 if kind.kind.startswith("complex") else kind.itemsize
-    return raw if itemsize == 1 else raw.view(f"u{itemsize}").byteswap().view(np.uint8)
+    return raw if kind.itemsize == 1 else raw.view(f"u{kind.itemsize}").byteswap().view(np.uint8)
 
 
 def trusting(stream, persistent_load, pickle_load_args):

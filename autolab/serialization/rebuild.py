@@ -25,8 +25,6 @@ STORAGES = {
     "CharStorage": "int8",
     "ByteStorage": "uint8",
     "BoolStorage": "bool",
-    "ComplexFloatStorage": "complex64",
-    "ComplexDoubleStorage": "complex128",
 }
 """PyTorch's storage classes and the dtype of their elements."""
 

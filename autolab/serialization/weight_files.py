@@ -32,7 +32,6 @@ _NAMES = {
     "BF16": "bfloat16",
     "F32": "float32",
     "F64": "float64",
-    "C64": "complex64",
 }
 
 

@@ -95,7 +95,6 @@ EDGES = [
 PROTOCOLS = [
     "int(x)",
     "float(r)",
-    "complex(A)",
     "int(torch.zeros(0))",
     "float(torch.tensor([[2.5]]))",
     "x.item()",

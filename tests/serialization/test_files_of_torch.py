@@ -32,7 +32,6 @@ def test_values_and_dtypes(values):
         "bytes": (torch.uint8, [0, 255]),
         "uint16": (torch.uint16, [0, 65535]),
         "bool": (torch.bool, [True, False]),
-        "complex": (torch.complex64, [1 + 2j]),
         "scalar": (torch.float32, 2.5),
         "empty": (torch.float32, []),
         "expanded": (torch.float32, [4.0] * 3),

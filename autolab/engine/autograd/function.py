@@ -11,7 +11,7 @@ from ..devices import device as devices
 from ..core import observe
 from ..core.errors import fail, type_name
 from ..core.record import OPS
-from ..exact.refusals import of_complex, unsupported
+from ..exact.refusals import unsupported
 from ..core.tensor import SMALL, Tensor, materialise, wrap
 from ..inplace.views import View, move_retained
 from .modes import no_grad
@@ -170,8 +170,6 @@ class _FunctionNode(Node, FunctionCtx):
                     "A gradient has the shape of the input it belongs to.",
                 )
             r = OPS["sum_to"].call(r, shape)
-        if r.dtype.is_complex:
-            raise of_complex()
         r = r if r.dtype is dtype else r.to(dtype)
         # the user may hold the tensor that backward returned
         return r if traced else devices.copied(r._array)

@@ -135,7 +135,7 @@ def result_dtype(op: Op, args: Sequence[Any]) -> dtype:
     d = result_type_of(dims, zeros, scalars)
     if op.check is not None:
         op.check([*dims, *zeros, *map(python_scalar_dtype, scalars)], d)
-    return get_default_dtype() if op.dtype == "float" and not d.is_inexact else d
+    return get_default_dtype() if op.dtype == "float" and not d.is_floating_point else d
 
 
 def promote(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> list[Any]:
@@ -156,7 +156,7 @@ def promote(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> list
                 # what repeats (`expand`) is written out, as in torch
                 order = "C" if 0 in raws[i].strides else "K"
                 raws[i] = where.backend.run(per_thread.state, raws[i].astype, d.np, order)
-        elif a is not None and (not d.is_inexact or python_scalar_dtype(a).is_complex):
+        elif a is not None and not d.is_floating_point:
             # wraps as torch does, where NumPy would refuse an int out of range
             raws[i] = np.asarray(a).astype(d.np)[()]
     return raws
@@ -216,7 +216,7 @@ def record(
     if state.saved_hooks is not None:
         node.pack(*state.saved_hooks)
     for nr, out in enumerate(outs):
-        if out.dtype.is_inexact and not (op.nondiff and op.outputs[nr] in op.nondiff):
+        if out.dtype.is_floating_point and not (op.nondiff and op.outputs[nr] in op.nondiff):
             out._node, out._nr, out._req = node, nr, True
             if out._view is not None:
                 out._view.version = out._storage.version

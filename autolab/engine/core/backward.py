@@ -261,7 +261,7 @@ class BackwardPass:
             return gs
         gs, where = list(gs), _place(gs)
         for nr, (shape, d) in enumerate(node.extra()["shapes"]):
-            if gs[nr] is None and d.is_inexact:
+            if gs[nr] is None and d.is_floating_point:
                 zeros = filled(where, 0, shape, d)
                 gs[nr] = wrap(zeros) if self.create_graph else zeros
         return gs

@@ -21,33 +21,31 @@ _CPP_NAMES = {
     "float16": "c10::Half",
     "float32": "float",
     "float64": "double",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
 }
 """What C++ calls a dtype, as PyTorch's messages show it."""
 
 
 class dtype:
     """A data type: `torch.float32`. Attributes: `np` (the NumPy dtype), `itemsize` (bytes), `is_floating_point`,
-    `is_complex`, `is_signed`; for the engine `is_inexact` (floating or complex: what can have a gradient), `short`
+    `is_signed`, `is_complex` (always False); for the engine `short`
     ('Float', as in 'torch.FloatTensor'), `cpp_name` (C++'s name, in messages), `one` (where a backward pass begins).
 
     >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.int64.is_complex
     (4, True, False)
     """
 
+    is_complex = False  # autolab has no complex numbers
     __slots__ = tuple(
-        "name np cpp_name itemsize is_floating_point is_complex is_signed short category is_bool is_integer "
-        "is_inexact scalar one __weakref__".split()
+        "name np cpp_name itemsize is_floating_point is_signed short category is_bool is_integer "
+        "scalar one __weakref__".split()
     )
 
     def __init__(self, name: str, short: str):
         self.name, self.short, self.np = name, short, np.dtype(name)
         kind, self.itemsize, self.scalar = self.np.kind, self.np.itemsize, self.np.type
-        self.is_bool, self.is_integer, self.is_signed = kind == "b", kind in "iu", kind in "ifc"
-        self.is_floating_point, self.is_complex = kind == "f", kind == "c"
-        self.is_inexact = kind in "fc"
-        self.category = "b ui f c".split().index("ui" if kind in "ui" else kind)  # the higher wins
+        self.is_bool, self.is_integer, self.is_signed = kind == "b", kind in "iu", kind in "if"
+        self.is_floating_point = kind == "f"
+        self.category = "b ui f".split().index("ui" if kind in "ui" else kind)  # the higher wins
         self.cpp_name = _CPP_NAMES.get(name, name)
         self.one = self.scalar(1)
 
@@ -56,14 +54,6 @@ class dtype:
 
     def __reduce__(self) -> str:
         return "bool_" if self.is_bool else self.name  # the name by which pickle finds it here
-
-    def to_complex(self) -> dtype:
-        """Return the complex dtype of this precision: complex128 for float64, else complex64."""
-        return complex128 if self is float64 else complex64
-
-    def to_real(self) -> dtype:
-        """Return the dtype of the parts of a complex dtype; any other dtype itself."""
-        return {complex64: float32, complex128: float64}.get(self, self)
 
 
 bool_ = dtype("bool", "Bool")
@@ -78,13 +68,11 @@ uint64 = dtype("uint64", "UInt64")
 float16 = dtype("float16", "Half")
 float32 = dtype("float32", "Float")
 float64 = dtype("float64", "Double")
-complex64 = dtype("complex64", "ComplexFloat")
-complex128 = dtype("complex128", "ComplexDouble")
 
 ALL = tuple(value for value in vars().copy().values() if isinstance(value, dtype))
 BY_NAME = {d.name: d for d in ALL}
 FROM_NUMPY = {d.np: d for d in ALL}
-NUMBERS = (int, float, complex, np.number, np.bool_)
+NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 """The classes of what counts as a number beside a tensor."""
 
 _default = float32
@@ -131,9 +119,7 @@ def python_scalar_dtype(value: object) -> dtype:
         return int64
     if isinstance(value, (float, np.floating)):
         return _default
-    if isinstance(value, (complex, np.complexfloating)):
-        return _default.to_complex()
-    note = "A tensor is made of numbers or nested lists of numbers."
+    note = "A tensor is made of real numbers or nested lists of them."
     raise fail(RuntimeError, f"Could not infer dtype of {type_name(value)}", note)
 
 
@@ -145,8 +131,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     torch.float16
     """
     if a.category != b.category:
-        high, low = (a, b) if a.category > b.category else (b, a)
-        return complex128 if high.is_complex and low is float64 else high
+        return a if a.category > b.category else b
     if a.is_signed == b.is_signed:
         return a if a.itemsize >= b.itemsize else b
     signed, unsigned = (a, b) if a.is_signed else (b, a)
@@ -181,8 +166,6 @@ def result_type_of(
 
 def _combine(higher: dtype, lower: dtype) -> dtype:
     """Return the dtype of two levels: the lower one counts only where it is of a higher kind."""
-    if higher.is_floating_point and lower.is_complex:
-        return higher.to_complex()
-    if higher is bool_ or lower.is_inexact and not higher.is_inexact:
+    if higher is bool_ or lower.is_floating_point and not higher.is_floating_point:
         return promote_types(higher, lower)
     return higher

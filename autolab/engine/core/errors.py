@@ -59,15 +59,3 @@ def bad_argument(
         f"{function}(): argument '{name}'{where} must be {kind}, {but or f'not {type_name(value)}'}"
     )
     return fail(TypeError, message, f"'{name}' was given {value!r:.60}.")
-
-
-def of_complex() -> Exception:
-    """Return the error for a gradient of complex numbers.
-
-    >>> of_complex()
-    NotImplementedError('gradients of complex tensors are not supported by autolab')
-    """
-    words = "The rules are written for real numbers. Complex tensors are for arithmetic and printing only here."
-    return fail(
-        NotImplementedError, "gradients of complex tensors are not supported by autolab", words
-    )

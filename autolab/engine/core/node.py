@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import of_complex
 from .grad_mode import guard, per_thread
 from .record import Op
 from .saving import GONE, Freed, opened
@@ -141,7 +140,7 @@ class Node:
         if entry is None or kind != "input":
             return entry is not None and kind == "output"
         operand = op.params[op.save_index[k]] in op.operands and not op.keeps_number(op.saves[k])
-        return operand or not isinstance(entry, (bool, int, float, complex))
+        return operand or not isinstance(entry, (bool, int, float))
 
 
 def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
@@ -202,8 +201,6 @@ def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
             if shape is not None and g.shape != shape:
                 g = m.sum_to(g, shape)
             if g.dtype != (dtype if m.traced else dtype.np):
-                if (g._array if m.traced else g).dtype.kind == "c":
-                    raise of_complex()
                 g = m.to_copy(g, dtype)
         fixed.append(g)
     return fixed

@@ -13,7 +13,7 @@ from ..core.tensor import Tensor, wrap
 from ..devices.device import CPU, accelerator, usable
 from .dtypes import as_dtype
 from .layout import strided
-from .refusals import beyond_numpy, of_complex, too_many_dimensions, unsupported
+from .refusals import beyond_numpy, too_many_dimensions, unsupported
 
 
 def mismatch():
@@ -83,7 +83,7 @@ def _detailed(value, text):
         inner = ", ".join(map(type_name, value))
         one = "," * (len(value) == 1)
         name = f"tuple of ({inner}{one})" if isinstance(value, tuple) else f"list of [{inner}]"
-    number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
     fits = (
         name.replace("._C", "") == wanted
         or (wanted == "Number" and number)
@@ -173,8 +173,6 @@ class Options:
 
     @staticmethod
     def _check_differentiable(dtype):
-        if dtype.is_complex:
-            raise of_complex()
         if not dtype.is_floating_point:
             message = "Only Tensors of floating point and complex dtype can require gradients"
             raise fail(
@@ -318,9 +316,9 @@ _PLAIN = {int, bool, type(None), tuple, list}
 def as_number(value):
     """Return `value` as a Python number if it is one, a NumPy number, or a 0-d tensor that needs no gradient; else
     None."""
-    if isinstance(value, (bool, int, float, complex)):
+    if isinstance(value, (bool, int, float)):
         return value
-    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return value.item()
     if isinstance(value, Tensor) and not value._array.ndim and not value.requires_grad:
         return value._array.item()
@@ -341,22 +339,17 @@ def check_fits(value, dtype):
     # 0.1 µs where it mostly ends
     if (
         dtype.is_bool
-        or dtype.is_inexact
+        or dtype.is_floating_point
         and value.__class__ in (float, int)
         and -65504 <= value <= 65504
     ):
         return
-    if isinstance(value, complex) and not dtype.is_complex:
-        fits, value = value.imag == 0, value.real
-    else:
-        fits = True
     if dtype.is_integer:
         info = np.iinfo(dtype.np)
         lowest = info.min if dtype.is_signed or isinstance(value, float) else -info.max
-        fits = fits and math.isfinite(value) and lowest <= value <= info.max
+        fits = math.isfinite(value) and lowest <= value <= info.max
     else:
-        real = max(abs(value.real), abs(value.imag))
-        fits = fits and not (math.isfinite(real) and real > float(np.finfo(dtype.np).max))
+        fits = not math.isfinite(value) or abs(value) <= float(np.finfo(dtype.np).max)
     if not fits:
         # C++'s name, but for whole numbers other than int
         kind = f"{dtype.name}_t" if dtype.is_integer and dtype.name != "int32" else dtype.cpp_name
@@ -365,13 +358,11 @@ def check_fits(value, dtype):
 
 
 def held_by(value, dtype):
-    """Return the Python number `value` as one that `dtype` holds: no imaginary part, no fraction, wrapped. Raises
+    """Return the Python number `value` as one that `dtype` holds: no fraction, wrapped. Raises
     RuntimeError as `check_fits` does."""
     if dtype.is_bool:
         return bool(value)
     check_fits(value, dtype)
-    if value.__class__ is complex and not dtype.is_complex:
-        value = value.real
     if dtype.is_integer:
         value = int(value)
         return value if value >= 0 or dtype.is_signed else value & int(np.iinfo(dtype.np).max)

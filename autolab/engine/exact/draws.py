@@ -1,6 +1,6 @@
 """Random numbers in the shape, layout and dtype of a tensor, with the checks that PyTorch makes."""
 
-import math
+import warnings
 
 import numpy as np
 
@@ -24,24 +24,21 @@ def arranged(values, target):
 
 
 def uniform(target, dtype, low, high, g):
-    """Return numbers uniform in [low, high), of `dtype`, arranged like `target`; the parts of complex ones are
-    independent."""
-    if not dtype.is_inexact:
+    """Return numbers uniform in [low, high), of `dtype`, arranged like `target`."""
+    if not dtype.is_floating_point:
         message = f"\"check_uniform_bounds\" not implemented for '{dtype.short}'"
         raise fail(
             NotImplementedError,
             message,
             "Uniform random numbers need a floating-point dtype. For integers use torch.randint.",
         )
-    n = target.size * (2 if dtype.is_complex else 1)
-    values = random.uniform(g, n, low, high, dtype.to_real().np)
-    return arranged(values.view(dtype.np), target)
+    return arranged(random.uniform(g, target.size, low, high, dtype.np), target)
 
 
 def normal(target, dtype, mean, std, g):
     """Return normal numbers of `dtype`, arranged like `target`. Raises RuntimeError for a negative standard
     deviation."""
-    if not dtype.is_inexact:
+    if not dtype.is_floating_point:
         message = f"\"normal_kernel_cpu\" not implemented for '{dtype.short}'"
         raise fail(
             NotImplementedError, message, "Normal random numbers need a floating-point dtype."
@@ -50,39 +47,56 @@ def normal(target, dtype, mean, std, g):
         message = f"normal expects std >= 0.0, but found std {std:g}"
         raise fail(RuntimeError, message, "A standard deviation is not negative.")
     dense = target.__class__ is not np.ndarray or target.flags.c_contiguous
-    n = target.size
-    if dtype.is_complex:  # the variance is shared between the two parts
-        n, std = 2 * n, std / math.sqrt(2)
-    values = random.normal(g, n, mean, std, dtype.to_real().np, dense)
-    return arranged(values.view(dtype.np), target)
+    return arranged(random.normal(g, target.size, mean, std, dtype.np, dense), target)
 
 
 def integers(target, dtype, low, high, g):
     """Return integers in [low, high), as int64, arranged like `target`. Raises RuntimeError when `dtype` cannot hold
     them."""
-    _check_bounds(low, high, dtype)
+    low, high = _bounds(low, high, dtype)
     return arranged(random.randint(g, target.size, low, high), target)
 
 
-def _check_bounds(low, high, dtype):
-    """Raise RuntimeError when [low, high) is empty or `dtype` cannot hold it."""
+def _bounds(low, high, dtype):
+    """Return the bounds to draw between: those given, moved inwards where a float dtype would round them outwards.
+
+    Raises RuntimeError when [low, high) is empty or `dtype` cannot hold it; warns where floats are too coarse.
+    """
     if low >= high:
         message = f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        raise fail(
-            RuntimeError,
-            message,
-            "The numbers are drawn from low (included) to high (excluded), so high must be greater.",
-        )
-    lowest, highest = 0, 1
-    if dtype.is_floating_point:
-        highest = 1 << (np.finfo(dtype.np).nmant + 1)  # whole numbers beyond have gaps between them
-        lowest = -highest
-    elif dtype.is_integer:
-        lowest, highest = np.iinfo(dtype.np).min, np.iinfo(dtype.np).max
+        raise fail(RuntimeError, message, "The upper bound is not among the numbers drawn.")
+    digits = np.finfo(dtype.np).nmant + 1 if dtype.is_floating_point else 0
+    if digits:
+        first, last = _rounded(low + 1, dtype), _rounded(high - 1, dtype)
+        low = first + _spacing(low + 1, digits) if first < low else low
+        high = last - _spacing(high - 1, digits) if last >= high else high
     for name, value in (("from", low), ("to - 1", high - 1)):
+        if digits:
+            if abs(value) > 1 << digits:
+                message = (
+                    f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
+                    f"{dtype.cpp_name} can support discrete uniform distribution only within this range. This "
+                    "warning will become an error in version 1.7 release, please fix the code in advance"
+                )
+                warnings.warn(message, UserWarning, stacklevel=6)
+            continue
+        lowest, highest = (
+            (0, 1) if dtype.is_bool else (np.iinfo(dtype.np).min, np.iinfo(dtype.np).max)
+        )
         if not lowest <= value <= highest:
             message = f"{name} is out of bounds for {dtype.cpp_name}"
             raise fail(RuntimeError, message, f"{dtype} holds {lowest} to {highest}.")
+    return low, high
+
+
+def _rounded(n, dtype):
+    rounded = np.int64(n).astype(dtype.np)
+    return int(rounded) if np.isfinite(rounded) else n
+
+
+def _spacing(n, digits):
+    """Return the distance between neighbouring floats with `digits` binary digits around the integer `n`."""
+    return 1 << max(0, abs(n).bit_length() - digits)
 
 
 def shaped(shape):

@@ -34,13 +34,3 @@ def not_implemented(torch_name, d):
 
 WHOLE = ("Bool", "Byte", "Char", "Short", "Int", "Long")
 """The kinds of whole numbers and masks, for `no_kernel`."""
-
-
-def no_complex(array, message, kind=NotImplementedError):
-    """Raises `kind(message)`, torch's words, when `array` holds complex numbers: they have no order."""
-    if array.dtype.kind == "c":
-        raise fail(
-            kind,
-            message,
-            "Complex numbers have no order and no sign; take .abs() first.",
-        )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.dtype import FROM_NUMPY, bool_, complex128, dtype, float64, int64
+from ..core.dtype import FROM_NUMPY, bool_, dtype, float64, int64
 from ..core.dtype import promote_types as promoted
 from ..core.errors import fail
 
-_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+_PYTHON = {bool: bool_, int: int64, float: float64}
 
 
 def promote_types(a, b) -> dtype:
@@ -50,7 +50,7 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
         return FROM_NUMPY[d]
     except KeyError:
         pass
-    native = FROM_NUMPY.get(d.newbyteorder("=")) if d.kind in "biufc" else None
+    native = FROM_NUMPY.get(d.newbyteorder("=")) if d.kind in "biuf" else None
     if native is not None:
         raise fail(
             ValueError,
@@ -61,8 +61,8 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
     kind = "numpy.object_" if d.kind == "O" else f"numpy.{d.type.__name__}"
     raise fail(
         TypeError,
-        f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, complex64, "
-        "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.",
+        f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, "
+        "int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.",
         "A tensor holds numbers of one type; text and mixed objects have to become numbers first.",
     )
 

@@ -86,13 +86,13 @@ class Kind:
     brought: Callable[[Any], Any] = _python  # a value that fits, with Python's numbers
 
 
-_NUMBERS = {float, int, complex, bool}
+_NUMBERS = {float, int, bool}
 KINDS = {
     "Tensor": Kind("Tensor", TENSOR_CLASSES, _of(Tensor)),
     "operand": Kind(
         "Tensor",
         {Tensor, *_NUMBERS},
-        lambda v: isinstance(v, (Tensor, complex, np.complexfloating)) or _a_float(v),
+        lambda v: isinstance(v, Tensor) or _a_float(v),
     ),
     "int": Kind("int", {int}, _an_int, operator.index),
     "size": Kind("int", {int}, an_index, operator.index),
@@ -101,7 +101,7 @@ KINDS = {
     "Number": Kind(
         "Number",
         _NUMBERS,
-        lambda v: _a_float(v) or isinstance(v, (complex, np.complexfloating)),
+        _a_float,
         _item,
     ),
     "str": Kind("str", {str}, _of(str)),
@@ -109,7 +109,7 @@ KINDS = {
         "object", {Tensor, list, tuple, np.ndarray, *_NUMBERS}, lambda v: True, lambda v: v
     ),
     "dtype": Kind(
-        "torch.dtype", {dtype}, lambda v: isinstance(v, dtype) or v in (float, int, bool, complex)
+        "torch.dtype", {dtype}, lambda v: isinstance(v, dtype) or v in (float, int, bool)
     ),
     "device": Kind(
         "torch.device", {str, device}, lambda v: isinstance(v, (str, device)) or _an_int(v)

@@ -85,11 +85,7 @@ def _body(t, indent):
     if meta or (empty and len(shape) != 1) or not (empty or _options.edgeitems):
         suffixes.append(f"size={shape}")
     # Values tell int64 and bool from floats; an empty or meta tensor shows none, so it names every other dtype.
-    usual = (
-        (get_default_dtype(),)
-        if meta or empty
-        else (get_default_dtype(), get_default_dtype().to_complex(), int64, bool_)
-    )
+    usual = (get_default_dtype(),) if meta or empty else (get_default_dtype(), int64, bool_)
     if dtype not in usual:
         suffixes.append(f"dtype={dtype}")
     if meta or empty:
@@ -119,11 +115,6 @@ def _values(array, indent):
     host = np.asarray(
         array.get() if hasattr(array, "get") else array
     )  # a GPU array sends only what is shown
-    if host.dtype.kind == "c":
-        real, imag = _Format(host.real), _Format(host.imag)
-        return _nested(
-            host.tolist(), cut, indent, _complex_text(real, imag), real.width + imag.width + 1
-        )
     number = _Format(host)
     return _nested(host.tolist(), cut, indent, number.text, number.width)
 
@@ -189,11 +180,3 @@ class _Format:
 
     def text(self, value):
         return self._write(value).rjust(self.width)
-
-
-def _complex_text(real, imag):
-    def text(value):
-        part = (imag.text(value.imag) + "j").lstrip()
-        return real.text(value.real) + ("" if part[0] in "+-" else "+") + part
-
-    return text

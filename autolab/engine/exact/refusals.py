@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 
-from ..core.errors import fail, of_complex  # noqa: F401 (found here with its like)
+from ..core.errors import fail
 
 TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
 """What Python says of a call with too many arguments."""

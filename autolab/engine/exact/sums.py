@@ -16,7 +16,6 @@ import math
 import numpy as np
 
 from . import rounding
-from .refusals import of_complex
 
 FEW = 1 << 15
 """Below this many elements PyTorch reduces on one thread."""
@@ -88,8 +87,6 @@ def fitted(g, target):
         g = sum_to(g, shape)
     if g.dtype is dtype.np or g.dtype == dtype.np:
         return g
-    if g.dtype.kind == "c":
-        raise of_complex()
     return g.astype(dtype.np)
 
 

@@ -551,11 +551,11 @@ def _kernel(op):
 def _outputs(op):
     """Return the lines that hang the node on the results that have a gradient."""
     if len(op.outputs) < 2:
-        return "if kind.is_inexact:\n    t._node = n\n    t._req = True"
+        return "if kind.is_floating_point:\n    t._node = n\n    t._req = True"
     lines = ["n._extra = {'shapes': tuple([(o._array.shape, o.dtype) for o in outs])}"]
     for k, name in enumerate(op.outputs):
         if name not in op.nondiff:
-            lines += [f"o = outs[{k}]", "if o.dtype.is_inexact:"]
+            lines += [f"o = outs[{k}]", "if o.dtype.is_floating_point:"]
             lines += ["    o._node = n", f"    o._nr = {k}", "    o._req = True"]
     return "\n".join(lines)
 

@@ -97,5 +97,5 @@ def freeing(op):
         may_go.append(f"left[{k}] is gone")
     names = ", ".join(places(op))
     source = f"def free(saved):\n {names}, = saved\n left = [{', '.join(left)}]\n return left if {' or '.join(may_go)} else None"
-    environment = {"gone": GONE, "numbers": (bool, int, float, complex)}
+    environment = {"gone": GONE, "numbers": (bool, int, float)}
     return generated.function("free", source, environment, f"fast/<freeing of {op.name}>")

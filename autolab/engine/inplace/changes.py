@@ -132,7 +132,7 @@ def write_inplace(op, args, result, state):
     recording = (
         state.grad
         and op.rules
-        and target.dtype.is_inexact
+        and target.dtype.is_floating_point
         and any(isinstance(a, Tensor) and a._req for a in args)
     )
     replaced = _before(op, args, target) if recording else None

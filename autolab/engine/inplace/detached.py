@@ -76,7 +76,7 @@ class Detaching:
                 f"Variable data has to be a tensor, but got {type_name(value)}",
                 "Wrap it with torch.tensor(...).",
             )
-        if self._req and not value.dtype.is_inexact:
+        if self._req and not value.dtype.is_floating_point:
             raise fail(
                 RuntimeError,
                 "data set to a tensor that requires gradients must be floating point or complex dtype",

@@ -8,14 +8,9 @@ import numpy as np
 def add_at(xp, out, key, values):
     """out[key] += values, where values at the same place add up.
 
-    CuPy 14 does that for int32, uint32, uint64 and real floats; the other dtypes are taken as parts or neighbours of
-    these."""
-    kind = out.dtype.kind
-    if xp is np or kind == "f" or out.dtype == np.int32:
+    CuPy 14 does that for int32, uint32, uint64 and floats; the other dtypes are converted to these."""
+    if xp is np or out.dtype.kind == "f" or out.dtype == np.int32:
         xp.add.at(out, key, values)
-    elif kind == "c":
-        add_at(xp, out.real, key, values.real)
-        add_at(xp, out.imag, key, values.imag)
     elif out.dtype == np.int64:  # the same bits are added
         xp.add.at(out.view(np.uint64), key, xp.asarray(values, dtype=np.int64).view(np.uint64))
     else:  # bool, int8, int16, uint8

@@ -51,9 +51,6 @@ class Protocols:
     def __int__(self):
         return self._scalar(int)
 
-    def __complex__(self):
-        return self._scalar(complex)
-
     def __index__(self):
         if self._array.size != 1 or self.dtype.is_floating_point:
             raise fail(

@@ -66,8 +66,6 @@ def _relu(x):
 def _relu_forward(xp, self):
     note = "relu needs numbers. Convert the mask with .float()."
     refuse_if(self.dtype == bool, "Boolean inputs not supported for relu", note)
-    if self.dtype.kind == "c":
-        raise not_implemented("relu_cpu", self.dtype)
     return _relu(self) if xp is np else xp.maximum(self, 0)
 
 

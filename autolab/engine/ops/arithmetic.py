@@ -155,7 +155,9 @@ def _scaled(other, alpha):
     """Return `other * alpha`. Raises RuntimeError for a factor that whole numbers cannot be multiplied with."""
     if alpha.__class__ is int and alpha == 1:
         return other
-    whole = isinstance(other, int) or isinstance(other, Tensor) and not other.dtype.is_inexact
+    whole = (
+        isinstance(other, int) or isinstance(other, Tensor) and not other.dtype.is_floating_point
+    )
     refuse_if(
         whole and not isinstance(alpha, int),
         "For integral input tensors, argument alpha must not be a floating point number.",

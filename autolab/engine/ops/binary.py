@@ -58,7 +58,7 @@ def _addcmul(xp, self, tensor1, tensor2, value):
 def _no_whole_quotient(dtypes, promoted):
     """Refuse to divide whole numbers by whole numbers: PyTorch once rounded the quotient."""
     refuse_if(
-        not any(d.is_inexact for d in dtypes[1:]),
+        not any(d.is_floating_point for d in dtypes[1:]),
         "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
         "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
         "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "

@@ -112,7 +112,7 @@ register(
 def _invert(self):
     message = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
     note = "A comparison such as x > 0 gives a bool tensor, which ~ turns around."
-    refuse_if(self.dtype.is_inexact, message, note, TypeError)
+    refuse_if(self.dtype.is_floating_point, message, note, TypeError)
     return METHODS["bitwise_not"](self)
 
 

@@ -18,7 +18,6 @@ from ..core.dtype import (
     FROM_NUMPY,
     ALL,
     bool_,
-    complex64,
     dtype as dtype_class,
     float16,
     float32,
@@ -30,7 +29,7 @@ from ..core.dtype import (
     uint8,
 )
 from ..exact.dtypes import as_dtype
-from ..exact.refusals import of_complex, unsupported
+from ..exact.refusals import unsupported
 from ..exact.signatures import named
 from .checks import refuse_if
 from .functions import METHODS, NAMESPACES, composite, internal, register
@@ -242,9 +241,7 @@ def clone_by_copy(self):
 def _cast(self, dtype, copy=False):
     if dtype is self.dtype:
         return clone.call(self, None) if copy else self
-    if self._req and self.dtype.is_complex and dtype.is_floating_point:
-        raise of_complex()
-    if self._req and not dtype.is_inexact:  # whole numbers have no gradient
+    if self._req and not dtype.is_floating_point:  # whole numbers have no gradient
         return apply(dataclasses.replace(to_copy, rules=()), (self, dtype))
     return to_copy.call(self, dtype)
 
@@ -361,7 +358,6 @@ for _name, _dtype in {
     "char": int8,
     "byte": uint8,
     "bool": bool_,
-    "cfloat": complex64,
 }.items():
     _cast_method(_name, _dtype)
 

@@ -47,7 +47,7 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """Return the mean of the elements that are not nan. Raises RuntimeError for whole numbers. Source:
     torch.nanmean."""
     refuse_if(
-        not input.dtype.is_inexact,
+        not input.dtype.is_floating_point,
         f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.short}",
         "Whole numbers are never nan.",
     )

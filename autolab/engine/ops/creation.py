@@ -26,7 +26,7 @@ _COPY = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
     "sourceTensor.detach().clone().requires_grad_(True), rather than {}(sourceTensor)."
 )
-_NUMBERS = frozenset((bool, int, float, complex))
+_NUMBERS = frozenset((bool, int, float))
 
 
 # -- numbers to arrays -------------------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ def array_from(data, dtype=None):
     """Return a new array (a NumPy scalar for a single number) of `data`: a number, nested sequences, an array or a
     tensor.
 
-    dtype: what to convert to; without it bool, int64, the default float or complex dtype, or the dtype `data` has.
+    dtype: what to convert to; without it bool, int64, the default float dtype, or the dtype `data` has.
     Raises TypeError, ValueError or RuntimeError in PyTorch's words for what is no array of numbers.
     """
     if isinstance(data, Tensor):
@@ -120,7 +120,7 @@ def _common_dtype(flat, kinds):
     if not flat:
         return get_default_dtype()
     if kinds <= _NUMBERS:
-        ranked = (complex, float, int, bool)
+        ranked = (float, int, bool)
         return python_scalar_dtype(next(kind for kind in ranked if kind in kinds)())
     return functools.reduce(promote_types, [_dtype_of(x) for x in flat if not _is_sequence(x)])
 
@@ -134,7 +134,7 @@ def _dtype_of(x):
         return python_scalar_dtype(x)
     if isinstance(x, str):
         raise _not_a_number(x)
-    note = "A tensor is made of numbers, arrays or nested lists of numbers."
+    note = "A tensor is made of real numbers, arrays or nested lists of them."
     raise fail(RuntimeError, f"Could not infer dtype of {type_name(x)}", note)
 
 
@@ -160,8 +160,6 @@ def _number(x, dtype):
 
 def _converted(flat, dtype):
     """Return a flat list of numbers as an array of `dtype`."""
-    if not dtype.is_complex and any(isinstance(x, complex) for x in flat):
-        raise _bad_item(next(x for x in flat if isinstance(x, complex)), dtype)
     if dtype.is_integer:
         for x in flat:
             if isinstance(x, int):
@@ -312,6 +310,6 @@ tensortype.__module__ = "torch"
 
 
 for _dtype in ALL:
-    if not (_dtype.name in ("uint16", "uint32", "uint64") or _dtype.is_complex):
+    if _dtype.name not in ("uint16", "uint32", "uint64"):
         _body = {"dtype": _dtype, "__module__": "torch", "__doc__": f"Makes tensors of {_dtype}."}
         NAMESPACES[""][f"{_dtype.short}Tensor"] = tensortype(f"{_dtype.short}Tensor", (), _body)

@@ -132,8 +132,8 @@ def arange(*, start=0, end, step=1, **options):
 
 
 def _ordered(function, dtype):
-    """Return `dtype`. Raises NotImplementedError in PyTorch's words for masks and complex numbers."""
-    if dtype.is_bool or dtype.is_complex:
+    """Return `dtype`. Raises NotImplementedError in PyTorch's words for masks."""
+    if dtype.is_bool:
         raise not_implemented(f"{function}_cpu", dtype.np)
     return dtype
 

@@ -50,7 +50,7 @@ def number_of(k):
     mask; anything else as it is."""
     if isinstance(k, Tensor):
         _no_bytes(k)
-        k = k if k.dtype.is_inexact else k._array
+        k = k if k.dtype.is_floating_point else k._array
     kind = getattr(k.dtype, "kind", "f")
     return bool(k) if kind == "b" else int(k) if kind in "iu" else k
 

@@ -317,7 +317,7 @@ def setitem(self, key, value):
     written(index_put_op, (view, indices, value, False), apart=not fills)
 
 
-_NO_PYTHON_NUMBERS = (np.float16, np.float32, np.complex64, np.bool_)
+_NO_PYTHON_NUMBERS = (np.float16, np.float32, np.bool_)
 """NumPy's numbers that PyTorch does not assign: they are no Python numbers, and have no `__index__`."""
 
 

@@ -29,7 +29,7 @@ def _vector_norm(xp, self, ord, dim, keepdim, dtype):
 
 def _reduce_norm(xp, x, ord, axis, keepdim):
     """Return (sum |x|^ord)^(1/ord) along `axis` of an array; see `vector_norm`."""
-    size = xp.abs(x) if ord != 2 or x.dtype.kind == "c" else x
+    size = xp.abs(x) if ord != 2 else x
     if ord == 2:
         if xp is np:
             return cascade.length(size, axis, keepdim)
@@ -90,13 +90,13 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
     Raises RuntimeError for whole numbers. Source: torch.linalg.vector_norm."""
     refuse_if(
-        not x.dtype.is_inexact,
+        not x.dtype.is_floating_point,
         f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.short}",
         _WHOLE,
     )
     kind = x.dtype if dtype is None else as_dtype(dtype)
     refuse_if(
-        not kind.is_inexact,
+        not kind.is_floating_point,
         f"linalg.vector_norm: dtype should be floating point or complex, but got {kind.short}",
         _WHOLE,
     )

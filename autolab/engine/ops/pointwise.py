@@ -145,8 +145,6 @@ def _abs(xp, self):
 
 def _sign(xp, self):
     """Return -1, 0 or 1; 0 for nan, as in torch."""
-    if self.dtype.kind == "c":
-        raise not_implemented("sign_cpu", self.dtype)
     if self.dtype == bool:
         return self.copy("K")
     return ((self > 0).astype(self.dtype) - (self < 0))[()]

@@ -49,7 +49,7 @@ def differentiable_dtype(x, dtype):
     """Raise torch's error for the sum or product of `x` as whole numbers if its gradient is wanted."""
     if dtype is None or not x.requires_grad or not per_thread.state.grad:
         return
-    if not (d := as_dtype(dtype)).is_inexact:
+    if not (d := as_dtype(dtype)).is_floating_point:
         raise fail(
             RuntimeError,
             f"Autograd not support dtype: {d.short}",

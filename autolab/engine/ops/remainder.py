@@ -16,7 +16,7 @@ from .overloading import operators, overloaded
 # -- rounding ----------------------------------------------------------------------------------------------------------
 def _rounding(name, tex, doc):
     def forward(xp, self):
-        if self.dtype.kind in "bc":
+        if self.dtype.kind == "b":
             raise not_implemented(f"{name}_vml_cpu", self.dtype)
         if self.dtype.kind in "iu":
             return xp.positive(self)
@@ -68,7 +68,7 @@ def round(input, *, decimals=None):
 
 # -- division with remainder -------------------------------------------------------------------------------------------
 def _whole(*operands):
-    return not {getattr(a, "dtype", np.dtype(type(a))).kind for a in operands} & {"f", "c"}
+    return not {getattr(a, "dtype", np.dtype(type(a))).kind for a in operands} & {"f"}
 
 
 def _no_zero(xp, self, other):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.tensor import Tensor, wrap
 from ..exact.arguments import check_tensors
-from ..exact.dtype_errors import no_complex, not_implemented
+from ..exact.dtype_errors import not_implemented
 from ..exact.dtypes import as_indices, positions
 from ..exact.refusals import check_dim, unsupported
 from .checks import refuse_if
@@ -30,7 +30,6 @@ def _order(xp, self, dim, descending):
 
 
 def _sort(xp, self, dim, descending):
-    no_complex(self, " Sort does not support complex dtypes on CPU", RuntimeError)
     if self.ndim == 0:
         return only_element(xp, self)
     order = _order(xp, self, dim, descending)
@@ -38,7 +37,6 @@ def _sort(xp, self, dim, descending):
 
 
 def _topk(xp, self, k, dim, largest, sorted):
-    no_complex(self, " topk does not support complex dtypes on CPU", RuntimeError)
     refuse_if(
         self.dtype == bool,
         "topk does not support bool dtypes on CPU",

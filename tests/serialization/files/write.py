@@ -36,7 +36,6 @@ def values():
         "bytes": torch.tensor([0, 255], dtype=torch.uint8),
         "uint16": torch.tensor([0, 65535], dtype=torch.uint16),
         "bool": torch.tensor([True, False]),
-        "complex": torch.tensor([1 + 2j]),
         "scalar": torch.tensor(2.5),
         "empty": torch.empty(0, 3),
         "expanded": torch.tensor([4.0]).expand(3),
