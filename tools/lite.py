@@ -13,6 +13,7 @@ Addresses: lab/index.html?path=start.md, notebooks/index.html?path=01_graphs.ipy
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -33,6 +34,8 @@ PURE = [
     "tqdm",
     "typing_extensions",
 ]
+KEPT = set(".html .js .mjs .css .json .ipynb .md .whl .zip .wasm .woff2 .ico .png".split())
+"""Kinds of files that a later visit needs."""
 PYTHON = "3.14"  # of Pyodide 314
 INSTALL = """# The kit is installed from this site, into this browser tab.
 %pip install -q autolab-kit matplotlib"""
@@ -77,6 +80,20 @@ def contents(folder: Path) -> None:
         path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def keep_offline(site: Path) -> None:
+    """Let the site's service worker keep its files for later visits without a network (tools/lite_offline.js)."""
+    files = [
+        path.relative_to(site).as_posix()
+        for path in sorted(site.rglob("*"))
+        if path.is_file() and path.suffix in KEPT and path.name != "service-worker.js"
+    ]
+    version = hashlib.sha256(b"".join((site / file).read_bytes() for file in files)).hexdigest()
+    names = f'const VERSION = "{version[:16]}";\nconst FILES = {json.dumps(files)};\n'
+    worker = site / "service-worker.js"
+    own = (ROOT / "tools" / "lite_offline.js").read_text(encoding="utf-8")
+    worker.write_text(f"{names}{own}\n{worker.read_text(encoding='utf-8')}", encoding="utf-8")
+
+
 def build(output: Path, pyodide: Path | None = None) -> None:
     """Write the site to `output`, which is emptied first. pyodide: a folder with Pyodide's files, which are copied into
     the site."""
@@ -109,6 +126,7 @@ def build(output: Path, pyodide: Path | None = None) -> None:
         done = subprocess.run(command, cwd=work / "lite", capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
+        keep_offline(work / "site")
         shutil.rmtree(output, ignore_errors=True)
         shutil.copytree(work / "site", output)
 

@@ -5,7 +5,9 @@ lite`.
 
 build/lite-check: a site that `tools/lite.py --pyodide build/pyodide` built. Its JupyterLite is the published one,
 0.8.6, but its Pyodide is 0.27.7, because only that version's NumPy is on a registry (tools/pyodide.py). For each
-lesson: every cell runs, no cell fails unless its tag says so, and what it says is what the notebook stores.
+lesson: every cell runs, no cell fails unless its tag says so, and what it says is what the notebook stores. At last
+a learner draws a digit, answers a question and steps an explorer, and finds the answer again in a second visit, which
+has no network. `walk` as LESSON does this alone.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Locator, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = [
@@ -80,13 +82,13 @@ def prepare(site: Path) -> None:
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """The site's files, with the caching that a host for static pages sets."""
+    """The site's files. No cache but that of the service worker may keep them."""
 
     def log_message(self, *_: Any) -> None:
         pass
 
     def end_headers(self) -> None:
-        self.send_header("Cache-Control", "max-age=600")
+        self.send_header("Cache-Control", "no-store")
         super().end_headers()
 
 
@@ -146,6 +148,36 @@ class Notebook:
         )
         return {id: (count, outputs) for id, count, outputs in listed}
 
+    def show(self, word: str) -> Locator:
+        """Scroll to the first cell whose code has this word, and return the cell."""
+        self.page.evaluate(
+            f"""async (word) => {{
+              const panel = {PANEL}.content;
+              const at = panel.widgets.findIndex((cell) => cell.model.sharedModel.source.includes(word));
+              panel.activeCellIndex = at;
+              await panel.scrollToItem(at, "start");
+            }}""",
+            word,
+        )
+        return self.page.locator(".jp-Notebook .jp-Cell").filter(has_text=word).first
+
+
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process's descendants: the browser's. They depend less on the machine's load."""
+    ticks, parents = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(") ")[2].split()
+            pid = int(stat.parent.name)
+            parents[pid], ticks[pid] = int(fields[1]), int(fields[11]) + int(fields[12])
+    total = 0
+    for pid in ticks:
+        above = pid
+        while above in parents and above != os.getpid():
+            above = parents[above]
+        total += ticks[pid] * (above == os.getpid())
+    return total / os.sysconf("SC_CLK_TCK")
+
 
 # -- the comparison ----------------------------------------------------------------------------------------------------
 def rules() -> list[tuple[str, str]]:
@@ -195,23 +227,70 @@ def check(address: str, lesson: str) -> list[str]:
         opened = time.monotonic()
         notebook = Notebook(context, address, lesson)
         ready = time.monotonic() - opened
+        before = cpu_seconds()
         seconds = notebook.run_all()
+        computed = cpu_seconds() - before
         cells = notebook.cells()
         ran = sum(count is not None for count, _ in cells.values())
         heap = notebook.page.evaluate("() => performance.memory.usedJSHeapSize") / 1e6
         print(
-            f"{lesson}: {ran} of {len(cells)} cells ran in {seconds:.0f} s, ready after {ready:.0f} s, "
+            f"{lesson}: {ran} of {len(cells)} cells ran in {seconds:.0f} s ({computed:.0f} s of CPU), ready after {ready:.0f} s, "
             f"{heap:.0f} MB in the page",
             flush=True,
         )
         return [*differences(lesson, cells), *(f"{lesson}: {error}" for error in notebook.errors)]
 
 
+# -- a learner ---------------------------------------------------------------------------------------------------------
+def walk(site: Path) -> list[str]:
+    """Learn in lesson 1, then come again without a network. Returns what is wrong."""
+    with tempfile.TemporaryDirectory() as profile:
+        with served(site) as address, browser(profile) as context:
+            notebook = Notebook(context, address, "01_graphs")
+            notebook.run_all()
+            pad = notebook.show("DrawDigit").locator("canvas")
+            box = pad.bounding_box() or {"x": 0, "y": 0}
+            notebook.page.mouse.move(box["x"] + 80, box["y"] + 80)
+            notebook.page.mouse.down()
+            notebook.page.mouse.move(box["x"] + 240, box["y"] + 200, steps=8)
+            notebook.page.mouse.up()
+            question = notebook.show('predict("01.q1")')
+            question.get_by_role("radio").first.click()
+            explorer = notebook.show("autolab.explore(z)")
+            explorer.get_by_role("button", name="Next step").click()
+            stepped = explorer.get_by_role("slider", name="Step").input_value()
+            notebook.page.wait_for_function(KEPT, timeout=PATIENCE)
+            notebook.page.wait_for_timeout(2_000)  # the last answer is written
+            port = int(address.rpartition(":")[2])
+            wrong = [] if int(stepped) > 0 else ["the explorer did not step"]
+        with browser(profile) as context:
+            context.set_offline(True)
+            notebook = Notebook(context, f"http://127.0.0.1:{port}", "01_graphs")
+            notebook.run_all()
+            question = notebook.show('predict("01.q1")')
+            if not question.get_by_role("radio").first.is_checked():
+                wrong.append("the answer to q1 is gone in the second visit")
+            told = "".join(said(notebook.cells()["11-07"][1], rules()))
+            print(f"second visit, without a network: {told}", flush=True)
+            if "1 of" not in told:
+                wrong.append(f"progress does not count the answer of the first visit: {told}")
+            return wrong
+
+
+KEPT = """async () => {
+  const name = (await caches.keys()).find((name) => name.startsWith("autolab-lite-"));
+  return Boolean(name && (await (await caches.open(name)).match(new URL("../offline", location.href).href)));
+}"""
+"""Whether all of the site's files are kept for visits without a network."""
+
+
 def main() -> int:
-    site, lessons = Path(sys.argv[1]).resolve(), sys.argv[2:] or LESSONS
+    site, lessons = Path(sys.argv[1]).resolve(), sys.argv[2:] or [*LESSONS, "walk"]
     prepare(site)
+    wrong = []
     with served(site) as address:
-        wrong = [line for lesson in lessons for line in check(address, lesson)]
+        for lesson in lessons:
+            wrong += walk(site) if lesson == "walk" else check(address, lesson)
     print("\n".join(wrong) or "every lesson says here what it says elsewhere")
     return bool(wrong)
 
