@@ -1,14 +1,24 @@
 """The module that runs programs in the playground. It runs in a process of its own, with its stand-ins for Jupyter."""
 
+import base64
 import json
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools" / "site"))
+import run_it  # noqa: E402
+
 KERNEL = ROOT / "tools" / "playground" / "kernel"
+GUIDES = [
+    (path.stem, program)
+    for path in sorted((ROOT / "docs").glob("*.md"))
+    for _, program in run_it.examples(path.read_text(encoding="utf-8"))
+]
 RUN = """
 import json, sys
 import playground
@@ -76,3 +86,30 @@ def test_every_example_has_a_title_and_shows_something(path):
     assert title.startswith("# ") and len(title) < 90
     ok, _, shown = run(code)
     assert ok == (path.stem != "08_in_place") and shown[-1]["kind"] in ("page", "svg")
+
+
+@pytest.mark.parametrize(("guide", "program"), GUIDES)
+def test_an_example_of_a_guide_runs_in_the_playground(guide, program):
+    ok, text, shown = run(program)
+    assert ok, (text, shown)
+    assert shown[-1]["kind"] == "page"
+
+
+def test_a_page_gets_a_link_below_each_example_that_shows_a_graph():
+    page = (
+        "```python\nimport autolab\nx = autolab.ones(2)\nprint(x)\n```\nThen:\n"
+        "```python\n>>> y = x.requires_grad_() * 2\n>>> e = autolab.explore(y)\n```\nEnd.\n"
+    )
+    made = run_it.with_links(page, "../playground/index.html")
+    assert made.count("Run it") == 1 and made.index("Then") < made.index("Run it") < made.index(
+        "End"
+    )
+    code = made.partition("#code=")[2].partition('"')[0]
+    program = zlib.decompress(base64.urlsafe_b64decode(code + "=" * (-len(code) % 4)), -15).decode()
+    assert program == (
+        "import autolab\nx = autolab.ones(2)\ny = x.requires_grad_() * 2\ne = autolab.explore(y)\ne\n"
+    )
+
+
+def test_every_guide_with_a_graph_is_among_those_that_run():
+    assert {name for name, _ in GUIDES} == {"engine_tour", "own_engine", "practice", "pytorch"}

@@ -37,4 +37,4 @@ def test_the_page_runs(capsys, tmp_path, monkeypatch):
     assert (tmp_path / "resnet18.html").stat().st_size > 500_000
     assert shown[5] == "2565 parameters are trained\n"
     assert "2x192 and 64x5" in shown[6] and "It was given c1: float32 [2, 192]" in shown[6]
-    assert "line 2: y = images" in shown[7] and "line 4: y += 1" in shown[7]
+    assert "line 2: y = torch.ones(2, 3" in shown[7] and "line 4: y += 1" in shown[7]

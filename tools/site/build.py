@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import api  # noqa: E402
 import lessons  # noqa: E402
+import run_it  # noqa: E402
 import start  # noqa: E402
 
 from autolab.viz import palette  # noqa: E402
@@ -83,6 +84,8 @@ def sources(folder: Path) -> None:
         target = folder / ("index.md" if name.name == "README.md" else name)
         target.parent.mkdir(parents=True, exist_ok=True)
         text = start.page() if name.name == "README.md" else path.read_text(encoding="utf-8")
+        if name.parts[0] == "docs":
+            text = run_it.with_links(text, "../" * (len(name.parts) - 1) + "playground/index.html")
         target.write_text(links(text, path, pages), encoding="utf-8")
     shutil.copytree(ROOT / "docs" / "images", folder / "docs" / "images")
     cache = [ROOT / "build" / "site-cache"] * len(notebooks)
