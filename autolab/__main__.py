@@ -1,4 +1,4 @@
-"""`python -m autolab` is the `autolab` command."""
+"""Run the command `autolab-kit` with `python -m autolab`."""
 
 import sys
 

@@ -22,7 +22,7 @@ from .lessons import book, folder as folders, registry
 DEFAULT_FOLDER = "autolab-course"
 WITH_VALUE = ("app-dir", "browser", "certfile", "client-ca", "config", "ip", "keyfile", "log-level", "notebook-dir", "port",
               "port-retries")  # fmt: skip
-"""Options of JupyterLab that are followed by a value, beside all with a dot in their name."""
+"""JupyterLab's options that are followed by a value, beside those with a dot in their name."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _with_values(arguments: list[str]) -> list[str]:
-    """Join options for JupyterLab with the values behind them, which would be taken for the folder."""
+    """Join each option for JupyterLab with its value, which would otherwise be read as the folder."""
     if arguments[:1] != ["lab"]:
         return arguments
     joined: list[str] = []
@@ -113,9 +113,9 @@ def open_lab(
     reset: str = "",
     course: Path | None = None,
 ) -> int:
-    """Copy the course into `folder`, then run JupyterLab there until it is stopped; returns the exit status. It opens
-    on the lesson last worked on, else on the start page. reset: the number of a lesson to start again. course: a
-    folder of lessons in the place of the kit's."""
+    """Copy the course into `folder`, then run JupyterLab there until it is stopped, and return the
+    exit status. It opens the lesson that was used last, or else the start page. reset: the number
+    of a lesson to start again. course: a folder of lessons to use instead of the kit's."""
     if course is not None and not course.expanduser().is_dir():
         return _complain(
             f"--course {course} is not a folder. Name the folder that your notebooks are in."
@@ -156,9 +156,7 @@ def open_lab(
             f"JupyterLab is not installed. Install it with\n    {install('jupyterlab')}\n"
             f"and run `{command('lab')} {folder}` again, or open {folder} in the notebook program you have."
         )
-    as_root = (
-        hasattr(os, "geteuid") and os.geteuid() == 0
-    )  # in a container there is often no other user
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0  # containers often have no other user
     arguments = [
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url=/lab/tree/{first}",
@@ -169,7 +167,7 @@ def open_lab(
 
 
 def _in_order(course: Path) -> list[str]:
-    """Return the notebooks of the course: each lesson's core, then those that go further."""
+    """Return the notebooks of the course: for each lesson its main notebook, then its further ones."""
     return [
         name for number in folders.lessons(course) for name in folders.notebooks(course, number)
     ]
@@ -178,8 +176,8 @@ def _in_order(course: Path) -> list[str]:
 def make_lecture(
     notebook: Path | None, output: Path | None, notes: Path | None = None, **asked: Any
 ) -> int:
-    """Write the slides of a notebook, or with None those of every lesson; returns the exit status. asked: `run`, `room`
-    and `code` of `lecture.write`."""
+    """Write the slides of a notebook, or of every lesson if it is None, and return the exit status.
+    asked: `run`, `room` and `code` for `lecture.write`."""
     from . import lecture
 
     try:
@@ -191,7 +189,7 @@ def make_lecture(
                 tell=_tell_cell,
             )
         else:
-            # a learner's copy of a lesson has the plan of the lesson
+            # a learner's copy of a lesson uses the plan of that lesson
             plan = folders.course_source() / "plans" / f"{notebook.stem}.md"
             notes = notes or (plan if plan.exists() else None)
             output = output or Path(f"{notebook.stem}.html")
@@ -207,7 +205,7 @@ def make_lecture(
 
 
 def _tell_cell(notebook: str, cell: int, cells: int) -> None:
-    """A line that counts, in a terminal; elsewhere one for each notebook."""
+    """Report progress: a line that counts in a terminal, otherwise one line for each notebook."""
     if sys.stderr.isatty():
         print(
             f"\r{notebook}: cell {cell} of {cells}",

@@ -1,7 +1,7 @@
-"""Weights from the internet (`torch.hub`), kept in the same folder as PyTorch's, so that a file is downloaded once for
-both.
+"""Download weights (`torch.hub`) into PyTorch's own folder, so that each file is downloaded only
+once for both.
 
-Loading models with their code from repositories (`torch.hub.load`) is not here. Source:
+Loading models with their code from repositories (`torch.hub.load`) is not supported. Source:
 https://docs.pytorch.org/docs/2.13/hub.html
 """
 
@@ -38,8 +38,8 @@ def __getattr__(name):
 
 
 def get_dir() -> str:
-    """The folder of downloads: what `set_dir` chose, else $TORCH_HOME/hub, else $XDG_CACHE_HOME/torch/hub, else
-    ~/.cache/torch/hub."""
+    """Return the download folder: the one that `set_dir` chose, else $TORCH_HOME/hub, else
+    $XDG_CACHE_HOME/torch/hub, else ~/.cache/torch/hub."""
     if _chosen_dir is not None:
         return _chosen_dir
     cache = os.path.join(os.getenv("XDG_CACHE_HOME", os.path.join("~", ".cache")), "torch")
@@ -58,11 +58,11 @@ def download_url_to_file(
     hash_prefix: str | None = None,
     progress: bool = True,
 ) -> None:
-    """Download `url` into the file `dst`, which takes the place of an older one when it is whole; a broken download is
-    continued.
+    """Download `url` into the file `dst`, and replace an older file only when the download is
+    complete. An interrupted download is continued.
 
-    hash_prefix: the first digits of the file's SHA-256. Raises RuntimeError for a wrong checksum or a web page in the
-    file's place, OSError when there is no connection.
+    hash_prefix: the first digits of the file's SHA-256. Raises RuntimeError for a wrong checksum or
+    if a web page came instead of the file, and OSError without a connection.
     """
     dst = os.path.expanduser(os.fspath(dst))
     download(url, dst, sha256_prefix=hash_prefix, progress=progress, again=True)
@@ -75,10 +75,11 @@ def fetch_weights(
     check_hash: bool = False,
     file_name: str | None = None,
 ) -> str:
-    """The path of the file at `url` in the folder of downloads, downloaded if it is not there.
+    """Return the path of the file at `url` in the download folder; download it if it is missing.
 
-    check_hash: the name ends in "-<first digits of the SHA-256>.<ending>", which the content must have; a file that is
-    there is checked too. Raises RuntimeError that says what went wrong and where to put the file by hand.
+    check_hash: the file name ends in "-<first digits of the SHA-256>.<ending>", which the content
+    must match; an existing file is checked, too. Raises RuntimeError that says what went wrong and
+    where to put the file by hand.
     """
     model_dir = (
         os.path.join(get_dir(), "checkpoints") if model_dir is None else os.fspath(model_dir)

@@ -1,7 +1,9 @@
-"""What to type in this installation: the command `autolab-kit`, and how to install a package beside it.
+"""The commands that work in this installation: how to run `autolab-kit`, and how to install a
+package beside it.
 
-A command from the documentation works only if it is on the PATH. `uvx` and `make lab` put it elsewhere, and PyPI's
-`autolab` is another project. So the messages of the kit take their commands from here.
+A command from the documentation works only if it is on the PATH. `uvx` and `make lab` install it
+elsewhere, and PyPI's `autolab` is another project, so the kit's messages take their commands from
+this module.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ KIT = "autolab-kit"
 UVX_FOLDERS = (
     "archive-v",
     "environments-v",
-)  # in uv's cache: environments that `uvx` made for one command
+)  # environments that `uvx` made for one command, in uv's cache
 
 
 def command(arguments: str = "") -> str:
@@ -50,12 +52,14 @@ def install(*packages: str) -> str:
 
 
 def from_uvx() -> bool:
-    """Return whether `uvx` made this environment: nothing can be installed into it, and it is not on the PATH later."""
+    """Return whether `uvx` made this environment: nothing can be installed into it, and it is not
+    on the PATH later."""
     return any(part.startswith(UVX_FOLDERS) for part in Path(sys.prefix).resolve().parts)
 
 
 def _program() -> str:
-    """Return what runs the kit: its name if the PATH finds it, else its place, else Python and the package."""
+    """Return the program that runs the kit: its name if it is on the PATH, else its full path, else
+    Python and the package."""
     if from_uvx():
         return f"uvx --from {_requirement('lab')} {KIT}"
     script = shutil.which(KIT, path=sysconfig.get_path("scripts"))
@@ -66,7 +70,8 @@ def _program() -> str:
 
 
 def _requirement(*extras: str) -> str:
-    """Return the kit as `uvx --from` takes it: by name, or by the file or folder it was installed from."""
+    """Return the argument of `uvx --from` for this kit: its name, or the file or folder that it was
+    installed from."""
     name = f"{KIT}[{','.join(dict.fromkeys(extras))}]"
     try:
         origin = json.loads(metadata.distribution(KIT).read_text("direct_url.json") or "{}")
@@ -76,5 +81,5 @@ def _requirement(*extras: str) -> str:
 
 
 def _quoted(path: str) -> str:
-    """Return a path as a shell takes it."""
+    """Return a path as text that a shell reads as one word."""
     return shlex.quote(path) if os.name == "posix" else f'"{path}"' if " " in path else path

@@ -1,9 +1,10 @@
-"""Notebooks as lectures: slides in one file that needs neither a kernel nor a network. The command is `autolab
-lecture`.
+"""Turn notebooks into lecture slides: one file that needs neither a kernel nor a network. The
+command is `autolab-kit lecture`.
 
     write("01_graphs.ipynb", "deck.html")     # runs the notebook, then writes its slides
 
-What becomes a slide: `slides.py`. What a widget is on a slide: `kernel.py`. Speaker notes: `notes.py`.
+`slides.py` decides what becomes a slide, `kernel.py` stores the widgets, and `notes.py` reads the
+speaker notes.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
-"""Which cells of a notebook ask a prediction, and what of their code a slide may show beside it."""
+"""Find the cells of a notebook that ask a prediction, and the part of their code that a slide may
+show."""
 
 from __future__ import annotations
 
 import ast
 
 ASKING = {"Prediction", "predict", "in_words"}
-"""What a question is made with; its source names the answers."""
+"""The functions that make a question. Their source contains the answers."""
 
 
 class Predictions:
-    """The names under which the cells of one notebook keep their predictions."""
+    """The names of the variables that hold the predictions of one notebook."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
@@ -50,7 +51,7 @@ class Predictions:
 def _statements(source: str) -> list[ast.stmt]:
     try:
         return ast.parse(source).body
-    except (SyntaxError, ValueError):  # a magic command, for example
+    except (SyntaxError, ValueError):  # for example a magic command
         return []
 
 

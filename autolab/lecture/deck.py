@@ -1,4 +1,5 @@
-"""Slides as one HTML page: reveal.js, the widgets, and what connects the two (`static/deck.js`)."""
+"""Slides as one HTML page: reveal.js, the widgets, and the script that connects them
+(`static/deck.js`)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ STATIC = Path(__file__).parent / "static"
 
 
 def page(slides: Slides, room: str = "", code: str = "") -> str:
-    """The whole deck, which makes no request. room, code: where phones answer its questions; each has its QR code."""
+    """Return the whole deck as a page that makes no requests. room, code: the room where phones
+    answer; each question shows its QR code."""
     css, places, scripts = html.parts(slides.forms)
     if room:
         places = [place + _by_phone(form, room, code) for place, form in zip(places, slides.forms)]
@@ -35,7 +37,7 @@ def page(slides: Slides, room: str = "", code: str = "") -> str:
 
 
 def _by_phone(form: dict[str, Any], room: str, code: str) -> str:
-    """The QR code beside a question, where there is one and its name is known."""
+    """Return the QR code beside a question, if there is a room and the question has an id."""
     if "asked" not in form or not form["state"]:
         return ""
     return phone.figure(
@@ -44,7 +46,7 @@ def _by_phone(form: dict[str, Any], room: str, code: str) -> str:
 
 
 def index(title: str, rows: list[str]) -> str:
-    """A page that names decks; `rows`: HTML."""
+    """Return a page that lists decks. rows: HTML."""
     return _document(
         title, _style(), f'<main class="index"><h1>{escape(title)}</h1>{"".join(rows)}</main>'
     )

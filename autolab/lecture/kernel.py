@@ -1,5 +1,5 @@
-"""In the kernel of a notebook of which a lecture is made: what it displays brings along what a page without a kernel
-needs."""
+"""Runs in the kernel of a notebook that becomes a lecture: each displayed widget also stores what a
+page without a kernel needs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from ..widgets.displayed import Displayed
 
 PAGE = "application/vnd.autolab.page+json"
 MOST_STOPS = 60
-"""An explorer of more steps is stepped by the clicker from one end of a phase to the next."""
+"""With more steps than this, the clicker goes from the end of one phase to the end of the next."""
 
 
 def begin() -> None:
-    """From now on displayed widgets and revealed predictions have a form `PAGE` beside their others."""
+    """Let displayed widgets and revealed predictions store a form `PAGE` beside their other forms,
+    from now on."""
     shown, revealed = Displayed._repr_mimebundle_, Prediction.reveal
 
     def displayed(self: Displayed, **kwargs: Any) -> Any:
@@ -45,7 +46,7 @@ def begin() -> None:
 
 @dataclass(frozen=True, repr=False)
 class Told(Message):
-    """What a reveal says; on a slide the question says it, to whoever has answered there."""
+    """The message of a reveal. On a slide, the question itself shows it to the person who answered."""
 
     page: dict[str, Any] = field(default_factory=dict)
 
@@ -54,8 +55,8 @@ class Told(Message):
 
 
 def stops(widget: Any) -> list[int]:
-    """The steps at which a clicker stops, the first of them left out; [] for what has no steps, and for a practice,
-    whose player steps it."""
+    """Return the steps at which a clicker stops, without the first one; [] for a widget without
+    steps and for a practice, which its own player steps."""
     trace = getattr(widget, "trace", None)
     if "step" not in getattr(widget, "keys", ()) or trace is None or "practice" in widget.keys:
         return []

@@ -1,4 +1,4 @@
-"""Markdown as HTML that needs nothing from elsewhere: formulas as MathML, pictures inside the page."""
+"""Markdown as HTML that loads nothing: formulas become MathML, and pictures are stored in the page."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ import mistune
 from latex2mathml.converter import convert
 
 Block = tuple[str, str]
-"""What a piece of Markdown is ("heading2", "paragraph", "list", …), and its HTML."""
+"""The kind of a piece of Markdown ("heading2", "paragraph", "list", …), and its HTML."""
 
 
 class _Renderer(mistune.HTMLRenderer):
-    """One Block for each piece. `folder`: where pictures lie; `attached`: those within the cell, by name."""
+    """A renderer that makes one Block of each piece. `folder`: where the pictures are; `attached`:
+    pictures in the cell, by name."""
 
     def __init__(self, folder: Path | None, attached: Mapping[str, Mapping[str, str]]) -> None:
         super().__init__(escape=False)
@@ -36,7 +37,7 @@ class _Renderer(mistune.HTMLRenderer):
         return found
 
     def link(self, text: str, url: str, title: str | None = None) -> str:
-        # A file beside the notebook is not beside the slides.
+        # The slides may lie in another folder than the notebook.
         return f'<a href="{escape(url)}">{text}</a>' if re.match(r"https?:|mailto:", url) else text
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
@@ -59,10 +60,11 @@ class _Renderer(mistune.HTMLRenderer):
 
 
 def picture(folder: Path, url: str) -> str:
-    """Return a picture as an address that contains it; "" for everything else.
+    """Return a picture as an address that contains its data, and "" for anything else.
 
-    Only pictures in the folder, or below it, are taken: the page is published, and the notebook may be
-    somebody else's."""
+    Only pictures in the folder or below it are read: the page will be published, and the notebook
+    may come from somebody else.
+    """
     path, kind = folder / unquote(url), mimetypes.guess_type(url)[0] or ""
     if not kind.startswith("image/") or not within(folder, path):
         return ""
@@ -70,22 +72,22 @@ def picture(folder: Path, url: str) -> str:
 
 
 def within(folder: Path, path: Path) -> bool:
-    """Return whether a path is that of a file in the folder or below it, also where links lead."""
+    """Return whether a path is a file in the folder or below it, with all links followed."""
     return path.is_file() and path.resolve().is_relative_to(folder.resolve())
 
 
 def mathml(tex: str, display: str = "inline") -> str:
-    """A formula; as it was written where the converter does not know it."""
+    """Return a formula as MathML, or as it was written if the converter does not know it."""
     try:
         return str(convert(tex, display=display))
-    except Exception:  # it raises many kinds
+    except Exception:  # the converter raises many kinds of errors
         return f"<code>{escape(tex)}</code>"
 
 
 def blocks(
     text: str, folder: Path | None = None, attached: Mapping[str, Mapping[str, str]] | None = None
 ) -> list[Block]:
-    """The pieces of a text, in order."""
+    """Return the pieces of a text in their order."""
     renderer = _Renderer(folder, attached or {})
     markdown = mistune.create_markdown(
         renderer=renderer, plugins=["table", "math", "strikethrough"]
@@ -97,10 +99,10 @@ def blocks(
 
 
 def render(text: str) -> str:
-    """A whole text."""
+    """Return a whole text as HTML."""
     return "".join(html for _, html in blocks(text))
 
 
 def inline(text: str) -> str:
-    """A text of one paragraph, without the paragraph."""
+    """Return a text of one paragraph as HTML without the paragraph element."""
     return re.sub(r"^<p>(.*)</p>\s*$", r"\1", render(text), flags=re.DOTALL)

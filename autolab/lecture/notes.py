@@ -1,4 +1,4 @@
-"""What the speaker reads: the plan of a lesson, cut into the notes of its slides."""
+"""Speaker notes: the plan of a lesson, split into the notes of its slides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ROW = re.compile(r"^\|(.*)\|\s*$")
 
 
 class Plan:
-    """A plan in Markdown. What of it belongs to which slide:
+    """A plan in Markdown. Its parts go to these slides:
 
     - a table whose first column is "section": each row to the section of that number or name ("start": the title);
     - one whose first column is "exercise": each row to the exercise of that number;
@@ -49,7 +49,8 @@ class Plan:
                     known[cells[0].lower()] = known[cells[0].split()[0].lower()]
 
     def of(self, heading: str) -> str:
-        """The notes of a section or an exercise, by its heading: "6. Gradients add up", "Exercise 01.6: …"."""
+        """Return the notes of a section or an exercise by its heading, such as "6. Gradients add
+        up" or "Exercise 01.6: …"."""
         words = heading.lower()
         number = re.match(r"(?:exercise )?([\d.]*\d[a-z]?)\b", words)
         known = self.exercises if words.startswith("exercise") else self.sections

@@ -1,4 +1,4 @@
-"""What a cell shows, on a slide: listings, printed text, pictures, and widgets that are alive there."""
+"""The outputs of a cell on a slide: listings, printed text, pictures and live widgets."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from pygments.lexers import PythonLexer
 
 from . import markdown
 
-PAGE = "application/vnd.autolab.page+json"  # kernel.py, which only kernels import
+PAGE = "application/vnd.autolab.page+json"  # written by kernel.py, which only kernels import
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_SMALL = {"Prediction", "Revealed"}  # widgets that stand among the text
+_SMALL = {"Prediction", "Revealed"}  # widgets that are shown within the text
 
 
 @dataclass
 class Output:
-    """HTML, about how many lines it takes, whether it has a slide to itself, whether it comes with the next press, and
-    whether it is a prediction, after which the slide ends."""
+    """One output: its HTML, its approximate number of lines, whether it has a slide to itself,
+    whether it appears with the next press, and whether it is a prediction, after which the slide
+    ends."""
 
     html: str
     lines: float
@@ -33,19 +34,19 @@ class Output:
 
 
 def of(cell: Any, forms: list[dict[str, Any]]) -> list[Output]:
-    """The outputs of a code cell; `forms` gets those of its widgets."""
+    """Return the outputs of a code cell, and append the forms of its widgets to `forms`."""
     return [
         found for output in cell.get("outputs", ()) if (found := _output(output, forms)) is not None
     ]
 
 
 def place(number: int) -> str:
-    """Where `deck` puts the widget of this number."""
+    """Return the marker that `deck` replaces with the widget of this number."""
     return f"<!--widget {number}-->"
 
 
 def listing(source: str) -> str:
-    """Code, coloured; it may be scrolled by the keyboard."""
+    """Return code with syntax colours, which can be scrolled by keyboard."""
     code = highlight(source, PythonLexer(), HtmlFormatter(nowrap=True))
     return (
         f'<pre class="code" tabindex="0" role="group" aria-label="Code"><code>{code}</code></pre>'
@@ -53,7 +54,7 @@ def listing(source: str) -> str:
 
 
 def folded(source: str) -> str:
-    """The code of a widget that has a slide to itself."""
+    """Return the code of a widget that has a slide to itself, folded."""
     return f'<details class="source"><summary>Code</summary>{listing(source)}</details>'
 
 
@@ -72,7 +73,8 @@ def _output(output: Any, forms: list[dict[str, Any]]) -> Output | None:
 
 
 def _widget(form: dict[str, Any], forms: list[dict[str, Any]]) -> Output:
-    """Steps are fragments without a picture: reveal.js walks through them as through all others."""
+    """Return a widget, followed by a fragment without content for each step; reveal.js steps
+    through them like any others."""
     known = any(form["model"] == other["model"] for other in forms)
     form = form | {"state": None} if known else form
     forms.append(form)
@@ -93,7 +95,7 @@ def _widget(form: dict[str, Any], forms: list[dict[str, Any]]) -> Output:
 
 
 def _richest(data: dict[str, Any]) -> Output | None:
-    """What a notebook would show of an output's forms."""
+    """Return the form of an output that a notebook would show."""
     plain = "".join(data.get("text/plain", ""))
     alt = escape(plain[:200])
     if "image/svg+xml" in data:

@@ -1,7 +1,9 @@
-"""A notebook as one page without a network, for nbconvert: `jupyter nbconvert --to autolab notebook.ipynb`.
+"""Export a notebook as one page that needs no network, with nbconvert: `jupyter nbconvert --to
+autolab notebook.ipynb`.
 
-nbconvert's own `--to html`, but formulas are MathML where that wants MathJax from a server, pictures are in the page,
-and of a widget the picture that is stored beside it is shown.
+This is nbconvert's `--to html` with three differences: formulas are MathML instead of MathJax from
+a server, pictures are stored in the page, and a widget is shown as the picture that is stored
+beside it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ math[display="block"] { margin: 0.8em 0 }
 
 
 class _Renderer(IPythonRenderer):
-    """nbconvert's, with formulas as MathML."""
+    """nbconvert's renderer with formulas as MathML."""
 
     def inline_math(self, body: str) -> str:
         return mathml(body)
@@ -44,12 +46,13 @@ class _Renderer(IPythonRenderer):
         return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", "block")
 
     def _src_to_base64(self, src: str) -> str | None:
-        """Return a picture of the notebook's folder; nbconvert's own follows links out of it and takes any file."""
+        """Return a picture in the notebook's folder. nbconvert's own function follows links out of
+        the folder and reads any file."""
         return picture(Path(self.path or "."), src) or None
 
 
 class Page(HTMLExporter):
-    """nbconvert's exporter `autolab`."""
+    """The nbconvert exporter `autolab`."""
 
     export_from_notebook = "HTML without a network"
 
@@ -61,7 +64,7 @@ class Page(HTMLExporter):
 
     @property
     def default_config(self) -> Any:
-        """nbconvert's, without live widgets: these load their scripts from a server."""
+        """Return nbconvert's settings without live widgets, whose scripts would come from a server."""
         config = super().default_config
         kinds = config.NbConvertBase.display_data_priority
         config.NbConvertBase.display_data_priority = [
@@ -71,7 +74,7 @@ class Page(HTMLExporter):
 
     @pass_context
     def markdown2html(self, context: Any, source: str) -> str:
-        """The filter for cells of Markdown."""
+        """Return a Markdown cell as HTML; a filter of nbconvert's templates."""
         renderer = _Renderer(
             escape=False,
             attachments=context.get("cell", {}).get("attachments", {}),

@@ -1,4 +1,4 @@
-"""A notebook's cells with their outputs, which are made anew in a kernel of their own."""
+"""Run a notebook in a kernel of its own and return its cells with the new outputs."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 BEGIN = "from autolab.lecture import kernel as _kernel\n_kernel.begin()\ndel _kernel"
 
 Tell = Callable[[str, int, int], None]
-"""Is told which cell of which notebook runs, and how many there are."""
+"""Called before each cell, with the notebook's name, the cell's number and the number of cells."""
 
 
 def cells(path: Path, run: bool, tell: Tell | None) -> list[Any]:
-    """The cells of a notebook file; raises as `write` does."""
+    """Return the cells of a notebook file. Raises the errors that `lecture.write` lists."""
     import nbformat
 
     if not path.is_file():
         raise FileNotFoundError(f"there is no notebook {path}")
     try:
         notebook = nbformat.read(path, as_version=4)
-    except Exception as error:  # nbformat raises many kinds for what is no notebook
+    # nbformat raises many kinds of errors for files that are not notebooks
+    except Exception as error:
         raise ValueError(f"{path} is not a Jupyter notebook ({type(error).__name__})") from None
     if run:
         _run(notebook, path, tell)
@@ -35,20 +36,21 @@ def _run(notebook: Any, path: Path, tell: Tell | None) -> None:
 
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.execution_count = None  # it is stored, and below says what has run
+            cell.execution_count = None  # the stored count would hide which cells have run
     notebook.cells.insert(0, nbformat.v4.new_code_cell(BEGIN))
-    here = str(Path(__file__).parents[2])  # the kernel has this autolab, be it installed or not
+    # the kernel imports this autolab, whether it is installed or not
+    here = str(Path(__file__).parents[2])
     env = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
     }
-    env["AUTOLAB_PROGRESS"] = "off"  # what whoever makes the slides answered once is not on them
+    env["AUTOLAB_PROGRESS"] = "off"  # the author's own earlier answers must not be on the slides
     folder = {"metadata": {"path": str(path.parent.resolve())}}
     client = NotebookClient(
         notebook, timeout=None, kernel_name="python3", store_widget_state=False, resources=folder
     )
     client.extra_arguments = [
         "--IPKernelApp.log_level=ERROR"
-    ]  # it warns that what it is told could be overheard
+    ]  # it warns that its connection is not encrypted
     if tell is not None:
         client.on_cell_start = lambda cell, cell_index: tell(
             path.name, cell_index, len(notebook.cells) - 1

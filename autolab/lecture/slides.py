@@ -1,4 +1,4 @@
-"""Cells of a notebook, as slides.
+"""Split the cells of a notebook into slides.
 
 A column of slides begins at a heading of level 1 or 2, or at a cell tagged "section". Within it a slide begins
 
@@ -6,10 +6,10 @@ A column of slides begins at a heading of level 1 or 2, or at a cell tagged "sec
 - after a prediction, so that its answer is never beside it; the code that makes a prediction is not shown;
 - at a widget with steps or panels, which has a slide to itself, its code folded above it.
 
-What a cell printed comes with the next press of a key, so that it can be guessed. Notebook's own slide types
-(`slideshow` in a cell's metadata, as JupyterLab writes them) go before all this: "slide", "subslide", "fragment",
-"skip", "notes", "-". Cells tagged "setup", "progress" or "remove-cell" are left out; "remove-input" and "remove-output"
-leave out a part; "notes" are notes.
+What a cell printed appears with the next press of a key, so that the class can guess it. The slide
+types of Jupyter (`slideshow` in a cell's metadata) override these rules: "slide", "subslide",
+"fragment", "skip", "notes", "-". Cells tagged "setup", "progress" or "remove-cell" are left out;
+"remove-input" and "remove-output" leave out one part; "notes" are speaker notes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .asked import Predictions
 from .notes import Plan
 
 LINES = 19.0
-"""Lines of text that a slide has room for below its heading."""
+"""The lines of text that fit on a slide below its heading."""
 
 LEFT_OUT = {"setup", "progress", "remove-cell", "remove_cell"}
 _QUESTION = re.compile(r"\bpredict\(\s*[\"'](?:\w+\.)?(q\d+)[\"']")
@@ -33,19 +33,21 @@ _QUESTION = re.compile(r"\bpredict\(\s*[\"'](?:\w+\.)?(q\d+)[\"']")
 
 @dataclass
 class Slide:
-    """One screen: HTML, the notes of who speaks, and the widgets that `deck` puts where `outputs.place` says."""
+    """One screen: its HTML, its speaker notes, and the widgets that `deck` puts at the markers of
+    `outputs.place`."""
 
     id: str
-    heading: str  # of its section
-    first: bool = False  # shows the heading in full
+    heading: str  # the heading of its section
+    first: bool = False  # whether it shows the heading in full
     parts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     lines: float = 0.0
-    closed: bool = False  # nothing more fits
+    closed: bool = False  # whether nothing more fits
 
 
 class Slides:
-    """`columns` of slides, `title`, and the `forms` of their widgets, in order."""
+    """The slides of a notebook: `columns` of slides, a `title`, and the `forms` of their widgets in
+    order."""
 
     def __init__(self, cells: list[Any], notebook: Path, plan: Plan | None) -> None:
         self.columns: list[list[Slide]] = []
@@ -75,7 +77,7 @@ class Slides:
             self._code(cell, tags, kind == "fragment")
 
     def _begin(self, kind: str) -> None:
-        """What a cell's slide type asks for."""
+        """Begin a column or a slide if the cell's slide type asks for it."""
         if kind == "slide":
             self._column("")
         elif kind == "subslide":
@@ -89,7 +91,7 @@ class Slides:
                 self._column(words if level <= 6 else "")
                 self._slide().closed = (
                     not self.title and level == 1
-                )  # with the title, one paragraph
+                )  # the title slide has room for one paragraph
                 section, kind = False, "-" if kind == "slide" else kind
                 self.title = self.title or words
                 if level <= 6:
@@ -135,7 +137,8 @@ class Slides:
     # -- slides --------------------------------------------------------------------------------------------------------
 
     def _add(self, html: str, lines: float, later: bool = False) -> None:
-        """On this slide where there is room, on a new one where not; `later`: with the next press of a key."""
+        """Add a piece to this slide, or to a new one if it does not fit. later: show it with the
+        next press of a key."""
         slide = self._slide()
         if slide.closed or (slide.parts and slide.lines + lines > LINES):
             slide, later = self._new(), False
@@ -153,25 +156,25 @@ class Slides:
             self._slide().notes.append(self._plan.of(heading))
 
     def _new(self) -> Slide:
-        """A further slide of this section; the one there is when nothing is on it yet."""
+        """Return a new slide of this section, or the current one if it is empty."""
         slide = self._slide()
         if slide.parts:
             self.columns[-1].append(slide := Slide(self._next_id(), slide.heading))
         return slide
 
     def _next_id(self) -> str:
-        """The id of the cell; with a number where a cell has several slides."""
+        """Return the id of the cell, with a number if the cell has several slides."""
         self._parts += 1
         return self._id if self._parts == 1 else f"{self._id}.{self._parts}"
 
 
 def _words(html: str) -> str:
-    """The text of HTML."""
+    """Return the text of HTML."""
     return entities.unescape(re.sub(r"<[^>]*>", "", html)).strip()
 
 
 def _height(type: str, html: str) -> float:
-    """About how many lines a piece of Markdown takes."""
+    """Return the approximate number of lines that a piece of Markdown takes."""
     if "<img" in html:
         return 12.0
     if type == "block_code":

@@ -1,5 +1,6 @@
-"""What the course notebooks use: `check`, `hint`, `progress`, `predict`, `in_words`, `reset`, `solved` and
-`short_messages`; and `register`, `Exercise`, `Case`, `Mistake`, `Question` and `Words` for lessons of your own."""
+"""The functions that the course's notebooks use: `check`, `hint`, `progress`, `predict`,
+`in_words`, `reset`, `solved` and `short_messages`; and `register`, `Exercise`, `Case`, `Mistake`,
+`Question` and `Words` for lessons of your own."""
 
 from .book import check, hint, in_words, predict, progress, reset, solved
 from .exercise import Case, Exercise, Mistake

@@ -1,4 +1,4 @@
-"""The learner's side: check an answer, ask for a hint, see how far one has come, make a prediction."""
+"""What a learner calls in a lesson: check an answer, ask for a hint, predict, show the progress."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .solutions import solutions
 
 @dataclass(frozen=True, repr=False)
 class Checked(Message):
-    """What `check` says; true only when the exercise is solved. status: "open", "differs" or "agrees". why: the
-    sentence on what is wrong."""
+    """The result of `check`; it is true only if the exercise is solved. status: "open", "differs"
+    or "agrees". why: the sentence that says what is wrong."""
 
     status: str = "open"
     why: str = ""
 
     @property
     def solved(self) -> bool:
-        """Whether every input agrees."""
+        """Return whether the answer is right for every input."""
         return self.status == "agrees"
 
     def __bool__(self) -> bool:
@@ -37,8 +37,9 @@ class Checked(Message):
 
 
 class Record:
-    """What this session has seen: status of each exercise tried, the one tried last, the source of code that was as it
-    was given, hints shown, predictions made. What was answered is kept beyond it, in `autolab.progress`."""
+    """What happened in this session: the status of each exercise, the exercise that was checked
+    last, the source of unchanged skeletons, the hints shown, the predictions. Answers are also kept
+    in `autolab.progress`."""
 
     def __init__(self) -> None:
         self.status: dict[str, str] = {}
@@ -88,20 +89,21 @@ def _find(table: str, id: str) -> Any:
 
 
 def exercise(id: str) -> Exercise:
-    """The exercise of this name, such as "01.3". Raises KeyError, naming those there are."""
+    """Return the exercise of this id, such as "01.3". Raises KeyError with the known ids."""
     return _find("EXERCISES", id)
 
 
 def check(id: str, answer: Any = None) -> Checked:
-    """Try an answer and say what was tried, what differs and why; the wanted results only after the last hint.
+    """Try an answer and say what was tried, what differs and why. Expected results are shown only
+    after the last hint.
 
-    id: the exercise, such as "01.3". answer: what the exercise asks for; `...` or None counts as not answered yet.
-    The message is true when the exercise is solved; it has `solved`, `status` and `why`. Nothing the answer does can
-    raise here, so a notebook runs to its end whatever is written.
+    id: the exercise, such as "01.3". answer: what the exercise asks for; `...` or None means that
+    it is not answered yet. The message is true if the exercise is solved; it has `solved`, `status`
+    and `why`. No answer can make this function raise, so a notebook always runs to its end.
     """
     all_hints = record.hints.get(id, 0) >= len(exercise(id).hints)
     source = _source(answer)
-    # Who checks given code again wants to know; who has checked others in between runs the whole notebook again.
+    # Checking the skeleton twice in a row asks for a verdict; after other checks it is a rerun of the notebook.
     untouched = source != "" and source == record.given.get(id) and record.last != id
     first, record.last = id not in record.status or untouched, id
     verdict = judge(exercise(id), answer, first=first, tell=all_hints)
@@ -120,7 +122,7 @@ def check(id: str, answer: Any = None) -> Checked:
 
 
 def _source(answer: Any) -> str:
-    """The lines of a function, or of the functions of a class; "" where they are not kept."""
+    """Return the source of a function, or of the methods of a class; "" if it is not available."""
     parts = (
         [getattr(one, "__func__", one) for one in vars(answer).values()]
         if isinstance(answer, type)
@@ -133,7 +135,7 @@ def _source(answer: Any) -> str:
 
 
 def _keep(id: str, given: str, verdict: Verdict) -> None:
-    """Keeps an answer, unless it is the last one again: notebooks are run from top to bottom many times."""
+    """Record an answer, unless it equals the previous one, because notebooks are rerun many times."""
     before = [event for event in _since_reset("exercise") if event.id == id]
     right, hints = verdict.status == "agrees", record.hints.get(id, 0)
     if not before or (before[-1].given, before[-1].right) != (given, right):
@@ -183,14 +185,14 @@ def hint(id: str) -> Message:
 
 
 def _ways(id: str) -> tuple[tuple[str, str], ...]:
-    """A solution and another way to write it."""
+    """Return a solution and another way to write it, each with its heading."""
     heads = lambda way: f"Another way, {way}:" if way else "A solution:"
     return tuple((heads(one.way), one.source) for one in solutions(id)[:2])
 
 
 def progress(number: str = "01") -> Message:
-    """Which exercises of a lesson are solved, tried or open, and how the predictions went: in this session, and as far
-    as `autolab.progress` remembers."""
+    """Return which exercises of a lesson are solved, tried or open, and how many predictions came
+    true, from this session and from `autolab.progress`."""
     module = lesson(number)
     words = {"agrees": "solved", "differs": "tried", "open": "open"}
     status = _status()
@@ -206,8 +208,8 @@ def progress(number: str = "01") -> Message:
 
 
 def solved(id: str) -> bool:
-    """Whether `check` has found the answer to an exercise right in this session. Raises KeyError for what there is
-    not."""
+    """Return whether `check` has accepted an answer to an exercise in this session. Raises KeyError
+    for an unknown id."""
     exercise(id)
     return record.status.get(id) == "agrees"
 
@@ -242,7 +244,8 @@ def reset(id: str) -> Message:
 
 
 def _since_reset(kind: str) -> list[store.Event]:
-    """The events of a kind that count: those after the last `reset` of what they are about."""
+    """Return the events of a kind that still count: the events after the last `reset` of the same
+    exercise or lesson."""
     count: dict[str, list[store.Event]] = {}
     for event in store.events():
         if event.kind == kind:
@@ -254,7 +257,7 @@ def _since_reset(kind: str) -> list[store.Event]:
 
 
 def _answers(number: str) -> dict[str, bool | None]:
-    """Prediction of a lesson -> whether it came true, the latest answer each."""
+    """Return, for each prediction of a lesson, whether its latest answer came true."""
     answers = {event.id: event.right for event in _since_reset("prediction")}
     made = {id: p.came_true for id, p in record.predictions.items() if p.made}
     answers |= {id: right for id, right in made.items() if right is not None or id not in answers}
@@ -262,8 +265,9 @@ def _answers(number: str) -> dict[str, bool | None]:
 
 
 def predict(id: str) -> Any:
-    """The prediction widget for a question of the lesson: show it, answer, and call its `reveal` afterwards. What was
-    answered before, be it another day, it has already; until it is compared that can be changed."""
+    """Return the prediction widget for a question of the lesson. Show it, answer it, and later call
+    its `reveal`. It begins with your earlier answer, if there is one, which you can change until
+    `reveal` compares it."""
     from ..widgets.predict import Prediction
 
     question = _find("QUESTIONS", id)
@@ -279,15 +283,16 @@ def predict(id: str) -> Any:
 
 
 def _recalled(prediction: Any, kind: str, id: str) -> Any:
-    """A prediction with the latest answer that counts. Not in a room: what a class answers, it answers there."""
+    """Return a prediction with the latest recorded answer. In a room it begins without an answer,
+    because the class answers together."""
     for event in [event for event in _since_reset(kind) if event.id == id and not WATCHERS][-1:]:
         prediction.recall(event.given, event.confidence, event.because)
     return prediction
 
 
 def in_words(id: str) -> Any:
-    """Asks for an explanation in the learner's own words, and then shows the lesson's beside it; what was written
-    before stands there. Raises KeyError for what there is not."""
+    """Ask for an explanation in the learner's own words, then show the lesson's explanation beside
+    it. An earlier answer is shown again. Raises KeyError for an unknown id."""
     from ..widgets.predict import Prediction
 
     asked = _find("WORDS", id)
@@ -300,7 +305,8 @@ def _solved(number: str) -> str:
 
 
 def _status() -> dict[str, str]:
-    """The status of each exercise tried, in this session or before: what was solved once stays solved."""
+    """Return the status of each exercise that was tried, now or in an earlier session. A solved
+    exercise stays solved."""
     kept = _since_reset("exercise")
     status = {event.id: "differs" for event in kept} | record.status
     return status | {event.id: "agrees" for event in kept if event.right}
@@ -355,7 +361,7 @@ def _row(outcome: Outcome, tell: bool) -> str:
         return f"{kind}{outcome.case.text}"
     got, want = outcome.got if isinstance(outcome.got, dict) else {"": outcome.got}, outcome.want
     if outcome.state == "differs" and isinstance(want, dict) and got.keys() == want.keys():
-        # What is right already need not be read again.
+        # The learner has solved it, so a note on how to read the exercise is not needed.
         want = {label: value for label, value in want.items() if not same(got[label], value)}
         got = {label: got[label] for label in want}
     text = ", ".join(

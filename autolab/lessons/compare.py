@@ -1,4 +1,5 @@
-"""Compare what a learner's code gave with what is wanted, and put the difference into one sentence."""
+"""Compare the result of a learner's code with the expected result, and describe the difference in
+one sentence."""
 
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ from ..engine.exact.failing import sentences
 RELATIVE, ABSOLUTE = (
     1e-4,
     1e-6,
-)  # float32 arithmetic in another order still agrees; a wrong rule does not
+)  # float32 arithmetic in another order stays within these tolerances; a wrong formula does not
 
 
 def plain(value: Any) -> Any:
-    """Tensors, arrays, numbers and lists of numbers as a float64 array; everything else unchanged."""
+    """Return tensors, arrays, numbers and lists of numbers as a float64 array, and anything else
+    unchanged."""
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
     if (
@@ -32,7 +34,8 @@ def plain(value: Any) -> Any:
 
 
 class Unfit(Exception):
-    """What came back cannot be tried: its words are said as they are. The learner's code raised nothing."""
+    """Raised when a result cannot be checked although the learner's code raised nothing. Its
+    message is shown as it is."""
 
 
 def _unfit(value: Any) -> bool:
@@ -42,7 +45,8 @@ def _unfit(value: Any) -> bool:
 
 
 def same(got: Any, want: Any) -> bool:
-    """Equal within float32 accuracy; NaN equals NaN; shapes must agree; a number equals a 0-d tensor."""
+    """Return whether two values are equal within float32 accuracy. NaN equals NaN, shapes must
+    agree, and a number equals a 0-d tensor."""
     if isinstance(want, dict):
         return (
             isinstance(got, dict)
@@ -64,7 +68,7 @@ def same(got: Any, want: Any) -> bool:
 
 
 def show(value: Any) -> str:
-    """A value in at most about 80 characters."""
+    """Return a value as text of at most about 80 characters."""
     if isinstance(value, BaseException):
         if _unfit(value):
             return "what cannot be tried"
@@ -78,7 +82,8 @@ def show(value: Any) -> str:
 
 
 def difference(got: Any, want: Any, tell: bool = True) -> str:
-    """What is wrong with `got`, in one sentence. `tell=False` keeps the wanted numbers to itself."""
+    """Return one sentence that says what is wrong with `got`. `tell=False` does not mention the
+    expected numbers."""
     if _unfit(got):
         return f"{got}."
     if isinstance(got, BaseException):
@@ -102,7 +107,7 @@ def difference(got: Any, want: Any, tell: bool = True) -> str:
 
 
 def _numbers(got: np.ndarray, want: np.ndarray, tell: bool) -> str:
-    """The difference of two arrays of one shape."""
+    """Return the sentence for two arrays of the same shape."""
     if np.isnan(got).any() and not np.isnan(want).any():
         return "There is a NaN (not a number) where a number should be."
     if want.ndim == 2 and want.shape[0] == want.shape[1] and same(got.T, want):
@@ -130,7 +135,8 @@ def _numbers(got: np.ndarray, want: np.ndarray, tell: bool) -> str:
 
 
 def _round_factor(factor: float, limit: int) -> bool:
-    """Only a whole factor, or one over a whole number, says something to a learner."""
+    """Return the factor between two arrays if it is a whole number or one over a whole number;
+    other factors tell a learner nothing."""
     near = [
         abs(f - round(f)) < 1e-3 and 2 <= abs(round(f)) <= limit
         for f in (factor, 1 / factor if factor else 0.0)

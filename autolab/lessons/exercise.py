@@ -1,4 +1,5 @@
-"""An exercise as data, and the judge that tries an answer on its inputs and says what it found."""
+"""Exercises as data, and the judge that tries an answer on the inputs of its exercise and reports
+the result."""
 
 from __future__ import annotations
 
@@ -15,15 +16,16 @@ from .compare import Unfit, difference, same, show
 
 
 class Unanswered(Exception):
-    """The learner's function still returns the `...` of its skeleton."""
+    """Raised when the learner's function still returns the `...` of its skeleton."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One input. `make` gives fresh arguments at each call, so that no try can spoil the next.
+    """One input. `make` returns fresh arguments for each call, so that no call can change the
+    arguments of the next one.
 
-    A public case is named in the notebook; the others are tried only when the public ones agree.
-    `why` is said when this case differs and no known mistake explains it.
+    A public case is named in the notebook. The other cases are tried only if all public cases
+    agree. `why` is shown if this case differs and no known mistake explains the difference.
     """
 
     text: str
@@ -34,12 +36,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A typical wrong answer, and the sentence that tells why it is wrong.
+    """A typical wrong answer, and the sentence that says why it is wrong.
 
-    It is recognised by what it *does*: an answer that gives the same results on every input tried made this mistake.
-    answer: the wrong answer, or switches for the exercise's `variant`; two mistakes of different switches are
-    recognised together.
-    `why` may be a function of the arguments of the first input that differs.
+    A mistake is recognized by its results: an answer that gives the same results on every input
+    made this mistake. answer: the wrong answer, or switches for the exercise's `variant`; two
+    mistakes with different switches can be recognized together. `why` may be a function of the
+    arguments of the first input that differs.
     """
 
     answer: Any
@@ -47,18 +49,21 @@ class Mistake:
 
 
 def call(answer: Any, *args: Any) -> dict[str, Any]:
-    """The usual observation: what the learner's function returns."""
+    """Return what the learner's function returns for these arguments; the default way to observe an
+    answer."""
     return {"result": answer(*args)}
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """`observe(answer, *args)` runs an answer on one input and returns everything that is compared, by label.
+    """An exercise. `observe(answer, *args)` runs an answer on one input and returns everything that
+    is compared, by label.
 
-    `reference` is a right answer, `given` the broken code the learner starts from (if any), `leaves_out` names what the
-    cases do not try. `tell=False` keeps the wanted results out of the messages (for answers that are a plain value).
-    `variant(**switches)` gives the answer that makes the mistakes of these switches. `avoid`: a name -> why an answer
-    whose code uses it does not count, though its results are right.
+    `reference` is a right answer. `given` is the broken code that the learner starts from, if there
+    is any. `leaves_out` says what the cases do not try. `tell=False` never shows the expected
+    results, for answers that are plain values. `variant(**switches)` returns the answer that makes
+    the mistakes of these switches. `avoid` maps a name to the reason why an answer whose code uses
+    it does not count, even if its results are right.
     """
 
     id: str
@@ -75,7 +80,7 @@ class Exercise:
     avoid: Mapping[str, str] = field(default_factory=dict)
 
     def wrong(self, mistake: Mistake, *others: Mistake) -> Any:
-        """The answer that makes this mistake, and the others with it."""
+        """Return the answer that makes this mistake, together with other mistakes."""
         if self.variant is None or not isinstance(mistake.answer, dict):
             return mistake.answer
         return self.variant(
@@ -85,7 +90,7 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one try gave: `state` is "agrees", "differs" or "open" (nothing was answered)."""
+    """The result of one try. `state` is "agrees", "differs" or "open" (nothing was answered)."""
 
     case: Case
     state: str
@@ -95,7 +100,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement of an answer: `status` is "open", "differs" or "agrees"."""
+    """The verdict on an answer. `status` is "open", "differs" or "agrees"."""
 
     exercise: Exercise
     status: str
@@ -106,16 +111,17 @@ class Verdict:
 
     @property
     def waiting(self) -> int:
-        """How many inputs were not tried."""
+        """Return how many inputs were not tried."""
         return len(self.exercise.cases) - len(self.outcomes)
 
 
 def judge(exercise: Exercise, answer: Any, first: bool = False, tell: bool = True) -> Verdict:
-    """Try the public inputs, then (when those agree) the further ones. Never raises for what the learner wrote.
+    """Try the public inputs and, if they agree, the others. Never raises for anything the learner
+    wrote.
 
-    On the `first` try, an answer that does what the given code does counts as not answered yet: running a whole
-    notebook must not tell what is wrong with code that the learner has not looked at. tell: whether wanted results may
-    be said.
+    On the `first` try, an answer that behaves like the given code counts as not answered: running a
+    whole notebook must not reveal what is wrong with code that the learner has not read yet. tell:
+    whether expected results may be shown.
     """
     if answer is None or answer is Ellipsis:
         return Verdict(exercise, "open")
@@ -162,9 +168,10 @@ def _try(exercise: Exercise, answer: Any, case: Case) -> Outcome:
 
 
 def observation(exercise: Exercise, answer: Any, case: Case) -> Any:
-    """What `answer` does on `case`: labelled results, the exception it raised, or `...` when nothing is answered.
+    """Return what `answer` does on `case`: labelled results, the exception it raised, or `...` if
+    nothing is answered.
 
-    Unfit: it raised nothing, and the checker can do nothing with what came back.
+    Raises Unfit if the result cannot be checked although the answer raised nothing.
     """
     back = [] if callable(answer) and not isinstance(exercise.reference, type) else [answer]
     try:
@@ -184,7 +191,8 @@ def observation(exercise: Exercise, answer: Any, case: Case) -> Any:
 
 
 def _guarded(answer: Any, back: list[Any]) -> Any:
-    """A plain function that raises `Unanswered` instead of returning `...`, and leaves in `back` what it returned."""
+    """Return a plain function that raises `Unanswered` instead of returning `...`, and stores its
+    result in `back`."""
     if not callable(answer) or isinstance(answer, type):
         return answer
 
@@ -201,7 +209,8 @@ def _guarded(answer: Any, back: list[Any]) -> Any:
 
 
 def _raised_here(error: Exception) -> bool:
-    """Whether a checker's own line raised it, rather than the learner's code or the engine."""
+    """Return whether a line of the checker itself raised the error, and not the learner's code or
+    the engine."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -232,8 +241,8 @@ def _does_the_same(exercise: Exercise, other: Any, outcomes: list[Outcome]) -> b
 
 
 def names_in(answer: Any) -> set[str]:
-    """The names that the code of a function, or of a class's methods, looks up: globals, attributes, and those of
-    functions within it."""
+    """Return the names that the code of a function, or of a class's methods, looks up: globals,
+    attributes, and the names in nested functions."""
     parts = (answer, *getattr(answer, "__dict__", {}).values())
     codes = [f.__code__ for f in parts if isinstance(f, types.FunctionType)]
     found: set[str] = set()
@@ -260,7 +269,7 @@ def _explain(exercise: Exercise, outcomes: list[Outcome], tell: bool) -> str:
 
 
 def _suspected(exercise: Exercise) -> Iterator[tuple[Mistake, ...]]:
-    """Each mistake by itself, then those that can be made together, two at a time."""
+    """Yield each mistake alone, then the pairs of mistakes that can be made together."""
     yield from ((mistake,) for mistake in exercise.mistakes)
     switched = [mistake for mistake in exercise.mistakes if isinstance(mistake.answer, dict)]
     yield from (
@@ -271,7 +280,7 @@ def _suspected(exercise: Exercise) -> Iterator[tuple[Mistake, ...]]:
 
 
 def _differences(outcome: Outcome, tell: bool) -> Iterator[str]:
-    """A sentence or two about the first two results that differ."""
+    """Return one or two sentences about the first two results that differ."""
     if not isinstance(outcome.got, dict):
         yield difference(outcome.got, outcome.want, tell)
         return
@@ -280,7 +289,7 @@ def _differences(outcome: Outcome, tell: bool) -> Iterator[str]:
     ]
     differ = [
         label for label in differ if label in outcome.got
-    ] or differ  # of a wrong kind: not all can be asked of it
+    ] or differ  # the result has a wrong type, so not every check applies
     for label in differ[:2]:
         if len(outcome.want) > 1 or label != "result":
             yield f"Look at {label}."

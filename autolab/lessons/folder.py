@@ -1,7 +1,8 @@
-"""The learner's folder: the course without its answers, brought up to date without losing what the learner wrote.
+"""The learner's folder: a copy of the course without answers, which is updated without losing the
+learner's work.
 
-A lesson is the sources of its cells. Running it, or JupyterLab's saving it, changes outputs and metadata only: it still
-counts as it was offered, and a new version replaces it.
+Only the sources of the cells count. Running or saving a notebook changes its outputs and metadata,
+so it still counts as unchanged, and a new version replaces it.
 """
 
 from __future__ import annotations
@@ -22,16 +23,18 @@ from .book import overview
 from .registry import LESSONS
 
 OWN = (".ipynb", ".py")
-"""Kinds of files that no lesson writes: `my_lesson.ipynb` is somebody's work, `my_digit.npz` was left by a lesson."""
-RECORD = ".autolab.json"  # in the learner's folder: the digest of each file as it was last offered
+"""Kinds of files that lessons never write. So `my_lesson.ipynb` is the author's work, but
+`my_digit.npz` was left by a lesson."""
+RECORD = ".autolab.json"  # in the learner's folder: the digest of each file as it was last copied
 START, SECOND = (
     "start.md",
     "autolab-start.md",
-)  # the second where the learner has a start.md already
+)  # the second name is used if the learner has a start.md already
 
 
 def course_source() -> Path:
-    """The folder of the course as it was shipped: inside the wheel, or beside the package in a clone."""
+    """Return the folder of the course as shipped: inside the wheel, or beside the package in a
+    clone."""
     package = Path(__file__).parents[1]
     for folder in (package / "_course", package.parent / "course"):
         if folder.is_dir():
@@ -42,11 +45,12 @@ def course_source() -> Path:
 
 
 def copy_course(source: Path, target: Path, reset: str = "") -> Iterator[str]:
-    """Bring `target` up to date with `source`, yielding what there is to tell.
+    """Bring `target` up to date with `source`, and yield sentences for the learner.
 
-    Missing files are written, files the learner left as they were are updated, files the learner changed are kept. What
-    is new about a kept file is written beside it, once. `.autolab.json` in `target` remembers what was offered.
-    reset: the name of a file to start again; what the learner wrote in it is put beside it.
+    Missing files are written, unchanged files are updated, and files that the learner changed are
+    kept; a new version of a kept file is written beside it, once. `.autolab.json` in `target`
+    records what was copied. reset: the name of a file to start again; the learner's version is kept
+    beside it.
     """
     fresh = not target.exists() or not any(target.iterdir())
     target.mkdir(parents=True, exist_ok=True)
@@ -79,7 +83,7 @@ def copy_course(source: Path, target: Path, reset: str = "") -> Iterator[str]:
 
 
 def _read_record(target: Path) -> tuple[dict[str, str], list[str]]:
-    """Return what was offered before, and what there is to tell about the file that says so."""
+    """Return what was copied before, and sentences about problems with the record."""
     record = target / RECORD
     if obstacle := _obstacle(target, record):
         note = "Remove it, or name another folder: autolab remembers in this file which lessons you changed."
@@ -100,7 +104,8 @@ def _write_record(target: Path, offered: dict[str, str]) -> None:
 
 
 def _obstacle(target: Path, path: Path) -> str:
-    """Return why a path in the learner's folder is not written: autolab writes through no link, and only to files."""
+    """Return why a path in the learner's folder cannot be written. The kit writes to regular files
+    only, and never through links."""
     for part in [*reversed(path.relative_to(target).parents[:-1]), path.relative_to(target)]:
         place = target / part
         if place.is_symlink():
@@ -111,7 +116,7 @@ def _obstacle(target: Path, path: Path) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file, and never what a link leads to."""
+    """Write a file, but never through a link."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
@@ -119,7 +124,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def course_files(source: Path) -> list[Path]:
-    """The notebooks and what they need; not their sources, nor what Jupyter and Python leave behind."""
+    """Return the notebooks and the files that they need, without their sources and without what
+    Jupyter and Python leave behind."""
     left_out = {".ipynb_checkpoints", "__pycache__", "src", "plans"}
     files = (
         path
@@ -215,7 +221,8 @@ def _about_the_inventory() -> str:
 
 
 def _write_start(folder: Path, content: bytes) -> str:
-    """Write the start page over none but autolab's own; returns the name of its file, "" where no name is free."""
+    """Write the start page, unless the learner has a file of that name. Return the name of the
+    written file, or "" if both names are taken."""
     offered, _ = _read_record(folder)
     for name in (START, SECOND):
         page = folder / name
@@ -229,7 +236,7 @@ def _write_start(folder: Path, content: bytes) -> str:
 
 
 def _others(folder: Path, numbers: dict[str, str]) -> list[str]:
-    """What to tell of notebooks that are not called as lessons are."""
+    """Return the lines about notebooks that are not named like lessons."""
     names = (path.name for path in sorted(folder.glob("*.ipynb")) if path.is_file())
     links = [
         f"[{name}]({quote(name)})"
@@ -240,7 +247,7 @@ def _others(folder: Path, numbers: dict[str, str]) -> list[str]:
 
 
 def _news(folder: Path, numbers: dict[str, str]) -> list[str]:
-    """What to tell of new versions that lie beside lessons which the learner changed."""
+    """Return the lines about new versions that lie beside lessons which the learner changed."""
     links = []
     for mine in (folder / name for name in [*numbers.values(), *further(folder).values()]):
         beside, now = (
@@ -257,7 +264,7 @@ def _news(folder: Path, numbers: dict[str, str]) -> list[str]:
 
 
 def _last_asked() -> str:
-    """What the latest answer in a lesson was to, such as "01.q3"; "" before any."""
+    """Return the id of the latest answer in a lesson, such as "01.q3", or "" before any answer."""
     return next((e.id for e in reversed(events()) if _of_a_lesson(e.id)), "")
 
 
@@ -307,7 +314,7 @@ def _of(event: Event, number: str) -> bool:
 
 
 def _title(path: Path) -> str:
-    """The heading of a notebook; its name where it has none."""
+    """Return the first heading of a notebook, or its file name if it has none."""
     try:
         first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
     except (OSError, ValueError, LookupError, TypeError):
@@ -316,7 +323,8 @@ def _title(path: Path) -> str:
 
 
 def _for_learners(path: Path) -> bytes:
-    """A file of the course as learners get it: notebooks without outputs, which hold the answers."""
+    """Return a file of the course as learners get it: notebooks without outputs, because outputs
+    contain the answers."""
     content = path.read_bytes()
     notebook = _notebook(content) if path.suffix == ".ipynb" else None
     if notebook is None:
@@ -328,7 +336,7 @@ def _for_learners(path: Path) -> bytes:
 
 
 def _notebook(content: bytes) -> Any:
-    """The notebook, or None for what is none."""
+    """Return the parsed notebook, or None if the content is not a notebook."""
     try:
         notebook = json.loads(content)
         return (
@@ -341,7 +349,7 @@ def _notebook(content: bytes) -> Any:
 
 
 def _digest(content: bytes) -> str:
-    """Of a notebook what its cells say, of any other file all of it."""
+    """Return the digest of a notebook's cell sources, or of a whole file of another kind."""
     if (notebook := _notebook(content)) is not None:
         cells = [
             (cell["cell_type"], "".join(cell["source"]).rstrip()) for cell in notebook["cells"]
@@ -351,7 +359,8 @@ def _digest(content: bytes) -> str:
 
 
 def _free_name(path: Path, word: str, content: bytes | None = None) -> Path:
-    """`01.new.ipynb`, or with a number where that name is taken by something else."""
+    """Return a free name such as `01.new.ipynb`, with a number if that name is taken by other
+    content."""
     number = 1
     while True:
         beside = path.with_suffix(f".{word}{number if number > 1 else ''}{path.suffix}")

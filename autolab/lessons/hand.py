@@ -1,7 +1,7 @@
-"""The digit in the learner's own hand that goes through the course, and the network that reads it.
+"""The digit that the learner draws and that goes through the course, and the network that reads it.
 
-Lesson 1 leaves the digit as a small file in the learner's folder; lessons 2 and 3 open it. Where nobody drew one, a
-shipped digit takes its place.
+Lesson 1 saves the digit as a small file in the learner's folder, and lessons 2 and 3 load it. If
+the learner drew nothing, a shipped digit is used.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from autolab.engine.core.errors import fail
 from autolab.vision.datasets import Digits
 from autolab.vision.models import DigitsResNet, ResNetDigits_Weights, resnet_digits
 
-FILE = "my_digit.npz"  # in the folder the notebook runs in, which is the learner's
-SHIPPED = 115  # its place among the test digits: a 7, which the network takes for a 1
+FILE = "my_digit.npz"  # in the folder where the notebook runs, which is the learner's
+SHIPPED = 115  # its index among the test digits: a 7 that the network reads as a 1
 
 
 def shipped_digit() -> tuple[Any, int]:
-    """The digit of those who draw none: (float32 tensor (1, 32, 32) from 0, paper, to 1, ink; its label).
+    """Return the shipped digit, used if the learner draws none: a float32 tensor (1, 32, 32) from 0
+    (paper) to 1 (ink), and its label.
 
     Example:
 
@@ -37,13 +38,12 @@ def shipped_digit() -> tuple[Any, int]:
 
 
 def save_digit(image: Any, label: int) -> Path | None:
-    """Keep a digit for the lessons to come, as a file in the folder the notebook runs in; returns where, None for the
-    shipped digit.
+    """Save a digit for later lessons as a file in the notebook's folder. Return its path, or None
+    for the shipped digit.
 
-    image: 32x32 numbers from 0, paper, to 1, ink, as a tensor or an array (1, 32, 32) or (32, 32). label: which digit
-    it is, 0 to 9.
-    The shipped digit needs no file: none is written for it, and one from before goes. Raises ValueError for other
-    shapes, numbers and labels.
+    image: 32x32 numbers from 0 (paper) to 1 (ink), as a tensor or an array (1, 32, 32) or (32, 32).
+    label: the digit, 0 to 9. The shipped digit needs no file, so an older file is removed. Raises
+    ValueError for other shapes, numbers and labels.
 
     Example:
 
@@ -80,10 +80,10 @@ def save_digit(image: Any, label: int) -> Path | None:
 
 
 def my_digit() -> tuple[Any, int]:
-    """The digit that lesson 1 left in this folder, else the shipped one: (float32 tensor (1, 32, 32) from 0 to 1,
-    label).
+    """Return the digit that lesson 1 saved in this folder, or else the shipped one: a float32
+    tensor (1, 32, 32) from 0 to 1, and its label.
 
-    A file that cannot be read is told by a warning, and the shipped digit is returned.
+    If the file cannot be read, a warning says so and the shipped digit is returned.
 
     Example:
 
@@ -96,7 +96,7 @@ def my_digit() -> tuple[Any, int]:
     if not path.exists():
         return shipped_digit()
     try:
-        with np.load(path) as kept:  # no pickles: a file from elsewhere runs nothing
+        with np.load(path) as kept:  # without pickles, so a foreign file cannot run code
             image, label = kept["image"].astype(np.float32).reshape(1, 32, 32), int(kept["label"])
         if label not in range(10):
             raise ValueError(f"its label is {label}")
@@ -109,8 +109,8 @@ def my_digit() -> tuple[Any, int]:
 
 
 def others() -> tuple[Any, Any]:
-    """What the network has learnt, by other hands: the 180 test digits from 0 to 4, (float32 tensor (180, 1, 32, 32)
-    from 0 to 1, labels).
+    """Return digits that the network has learned, written by other people: the 180 test digits from
+    0 to 4 as a float32 tensor (180, 1, 32, 32), and their labels.
 
     Example:
 
@@ -125,11 +125,12 @@ def others() -> tuple[Any, Any]:
 
 
 def network() -> DigitsResNet:
-    """The network of the course, in evaluation mode: 78,010 numbers, and ten outputs, one for each digit.
+    """Return the network of the course in evaluation mode: 78,010 numbers and ten outputs, one for
+    each digit.
 
-    It has learnt the digits 0 to 4: layers and first five outputs are the shipped ones of `resnet_digits`. The outputs
-    for 5 to 9 are as a new layer begins, small and random, the same in every run. The random stream of
-    `torch.manual_seed` stays as it is.
+    It has learned the digits 0 to 4: the layers and the first five outputs come from the shipped
+    `resnet_digits`. The outputs for 5 to 9 begin small and random, the same in every run. The
+    random stream of `torch.manual_seed` is not changed.
 
     Example:
 

@@ -1,4 +1,5 @@
-"""Errors and warnings in a lesson's notebook: the learner's lines and PyTorch's words, not the inside of the kit."""
+"""Short errors and warnings in lessons: the learner's lines and PyTorch's message, without the
+kit's own lines."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ PACKAGE = str(Path(__file__).parents[1])
 
 
 def short_messages() -> None:
-    """From now on tracebacks leave out the kit's own lines, and warnings the name of the file.
+    """Leave the kit's own lines out of tracebacks and the file name out of warnings, from now on.
 
     The error itself, its message and its note stay as they are. Outside IPython only the warnings change.
     """
@@ -27,8 +28,8 @@ def short_messages() -> None:
 
 
 def threads_start() -> bool:
-    """Whether a second thread can be started here. In a browser it cannot, and NumPy is slow there: lessons then train
-    less."""
+    """Return whether threads can be started. In a browser they cannot; NumPy is slow there, so
+    lessons train less."""
     try:
         threading.Thread(target=bool).start()
     except RuntimeError:
@@ -44,20 +45,22 @@ def _show(
         link.__traceback__ = outside(link.__traceback__)
         link = link.__cause__ or link.__context__
     shell.showtraceback((kind, error, outside(trace)), tb_offset=tb_offset)
-    if sys.modules["IPython"].version_info < (8, 14):  # Colab's: notes are not shown before
+    # for Colab's IPython, which does not show notes yet
+    if sys.modules["IPython"].version_info < (8, 14):
         for note in getattr(error, "__notes__", ()):
             print(note, file=sys.stderr)
     jupyterlite.print_expected_error(shell)
 
 
 def _is_ours(frame: FrameType) -> bool:
-    """Whether a frame runs code of this package; what it compiles from its records is named as if it had files
-    there."""
+    """Return whether a frame runs code of this package. Code that it compiles itself has a file
+    name in the package, too."""
     return frame.f_code.co_filename.startswith(PACKAGE)
 
 
 def outside(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback without the frames that run code of this package, or code that it compiled."""
+    """Return the traceback without the frames that run code of this package or code that it
+    compiled."""
     parts = []
     while trace is not None:
         if not _is_ours(trace.tb_frame):

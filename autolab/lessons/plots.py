@@ -1,6 +1,6 @@
-"""The plots of the lessons, each in one call: what is drawn stands in the cell, how it is drawn stands here.
+"""The plots of the lessons. A cell says what is drawn; these functions contain how it is drawn.
 
-Every function returns the matplotlib Axes it drew into (the last one where there are several).
+Each function returns the Matplotlib Axes that it drew into (the last one if there are several).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def curves(
     title: str = "",
     mark: Mapping[str, float] | None = None,
 ) -> Any:
-    """Lines over the same places. x: the places, or words for them; up to 12 become ticks. runs: label -> one number
-    for each place. log: "x", "y" or
-    "xy" for logarithmic axes. mark: words -> a place where a dotted line stands.
+    """Draw lines over the same x values. x: numbers or words; up to 12 become ticks. runs: label ->
+    one number for each x. log: "x", "y" or "xy" for logarithmic axes. mark: label -> the x at which
+    a dotted line is drawn.
 
     Example:
 
@@ -67,7 +67,7 @@ def curves(
         axes.axvline(place, color=palette.DATA, linestyle=":")
         axes.text(
             place, 1.01, word, transform=axes.get_xaxis_transform()
-        )  # above: the legend is inside
+        )  # above the plot: the legend is inside
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     axes.legend()
     return axes
@@ -116,7 +116,8 @@ def digit(image: Any, probabilities: Any, *, title: str = "") -> Any:
 
 
 def images(pictures: Any, words: Sequence[str] = (), *, columns: int = 10, title: str = "") -> Any:
-    """Grey images (n, 1, H, W) from 0, paper, to 1, ink, in rows; `words` stand above each."""
+    """Draw grey images (n, 1, H, W) from 0 (paper) to 1 (ink) in rows, with `words` above each
+    image."""
     array = _array(pictures)[:, 0]
     rows = -(-len(array) // columns)
     size = 0.85 * columns, (1.15 if words else 0.9) * rows + 0.4 * bool(title)
@@ -133,8 +134,8 @@ def images(pictures: Any, words: Sequence[str] = (), *, columns: int = 10, title
 
 
 def chances(probabilities: Mapping[str, Any], *, title: str = "") -> Any:
-    """What a network gives each digit from 0 to 9, as bars side by side. probabilities: label -> ten numbers from 0 to
-    1."""
+    """Draw the probabilities that a network gives to the digits 0 to 9 as bars. probabilities:
+    label -> ten numbers from 0 to 1."""
     axes, width = _axes(figsize=(8, 3)), 0.8 / len(probabilities)
     for i, (label, values) in enumerate(probabilities.items()):
         colour, _ = palette.LINES[i % len(palette.LINES)]
@@ -149,8 +150,8 @@ def chances(probabilities: Mapping[str, Any], *, title: str = "") -> Any:
 
 
 def plane(points: Mapping[str, Any], labels: Any, names: Sequence[str]) -> Any:
-    """Points in planes, side by side, each drawn as the name of its class. points: title -> (n, 2). labels: the class
-    of each, from 0."""
+    """Draw points in planes side by side, each point as the name of its class. points: title -> (n,
+    2). labels: the class of each point, from 0."""
     classes = _array(labels)
     plt = matplotlib("pyplot")
     _, places = plt.subplots(
@@ -172,7 +173,8 @@ def plane(points: Mapping[str, Any], labels: Any, names: Sequence[str]) -> Any:
 
 
 def seeds(found: Mapping[str, Sequence[float]], *, ylabel: str, title: str = "") -> Any:
-    """Bars of means with their standard deviation, and a dot for each seed. found: label -> a number for each seed."""
+    """Draw means as bars with their standard deviation, and a dot for each seed. found: label ->
+    one number for each seed."""
     axes = _axes(figsize=(8, 4))
     for i, (label, values) in enumerate(found.items()):
         colour, _ = palette.LINES[i % len(palette.LINES)]

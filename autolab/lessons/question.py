@@ -1,4 +1,4 @@
-"""What a lesson asks before anything runs."""
+"""The questions that a lesson asks before a cell runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Question:
-    """Without `choices` a number (or text) is typed in. `because` answers a wrong guess, after the reveal only. `key`
-    is the answer, or makes it of what the notebook gives to `reveal`; without a key that is the answer itself."""
+    """A prediction. Without `choices` the learner types a number or text. `because` answers a wrong
+    guess, after the reveal only. `key` is the right answer, or a function of the values that the
+    notebook passes to `reveal`; without a key the passed value is the right answer."""
 
     ask: str
     choices: tuple[str, ...] = ()
@@ -21,21 +22,23 @@ class Question:
     key: str | Callable[..., Any] | None = None
 
     def shuffled(self, id: str, learner: str) -> tuple[str, ...]:
-        """The choices in this learner's order: the same one each time, so that no place is the right one."""
+        """Return the choices in an order that belongs to this learner and stays the same, so that
+        no position is the right one."""
         return tuple(Random(f"{id} {learner}").sample(self.choices, len(self.choices)))
 
 
 @dataclass(frozen=True)
 class Words:
-    """A question to be answered in one's own words, and those of the lesson, which are shown beside them."""
+    """A question to answer in one's own words, and the lesson's words, which are shown beside the
+    answer."""
 
     ask: str
     ours: str
 
 
 def which(**holds: str) -> Callable[..., str]:
-    """A key for "which of these": of a list of what did it. holds: how none, one (with {}) and all of two are
-    called."""
+    """Return a key for "which of these?" from a list of booleans. holds: the choices for none, for
+    one (with {}) and for both of two."""
     return lambda names: (
         holds["both"]
         if len(names) == 2
@@ -46,10 +49,10 @@ def which(**holds: str) -> Callable[..., str]:
 
 
 def about(*numbers: float, unit: str = "") -> Callable[[float], str]:
-    """A key for "about how many": the nearest of `numbers`, as their ratios go."""
+    """Return a key for "about how many?": the nearest of `numbers`, measured by ratio."""
     return lambda value: f"about {min(numbers, key=lambda n: abs(math.log(n / value)))}{unit}"
 
 
 def either(test: Callable[..., bool], yes: str, no: str) -> Callable[..., str]:
-    """A key that depends on what was measured."""
+    """Return a key that depends on a measured value."""
     return lambda *seen: yes if test(*seen) else no

@@ -1,4 +1,4 @@
-"""Right answers to the exercises, as one types them into the cell of the exercise.
+"""Right answers to the exercises, as a learner would type them into the cell of the exercise.
 
 Each lesson has a file `lessonNN/solutions.py` of cells, one or more for an exercise, the plainest first:
 
@@ -6,8 +6,9 @@ Each lesson has a file `lessonNN/solutions.py` of cells, one or more for an exer
     def clip(grad):
         return grad.clamp(-1, 1)
 
-    # %% 01.5: number by number
-    def clip(grad): ...
+The lines before the first `# %%` run before each cell and are not shown. The last line of a cell
+names the answer, that is, the name that the notebook passes to `check`. The files are read, not
+imported, and are never copied into a learner's folder.
 
 What stands before the first `# %%` is run before each cell, and is not shown. The answer is what the last line of a
 cell names: the name that the lesson's notebook gives to `check`. The files are read, not imported. Nothing of them is
@@ -29,8 +30,9 @@ HEADER = re.compile(r"^# %% (?P<id>(?:\d\d|[A-Za-z]\w*)\.\w+)(?:: (?P<way>.+))?$
 
 @dataclass(frozen=True)
 class Solution:
-    """A right answer. id: of the exercise. way: what is peculiar to it, in a few words; "" for the plainest. source:
-    the text that a learner could have typed. before: what the lesson imports."""
+    """A right answer. id: its exercise. way: what is special about it, in a few words; "" for the
+    simplest answer. source: the text that a learner could have typed. before: the imports of the
+    lesson."""
 
     id: str
     way: str
@@ -39,7 +41,7 @@ class Solution:
 
     @property
     def name(self) -> str:
-        """The name that the last line of `source` gives to the answer."""
+        """Return the name that the last line of `source` gives to the answer."""
         last = ast.parse(self.source).body[-1]
         if isinstance(last, ast.FunctionDef | ast.ClassDef):
             return last.name
@@ -48,7 +50,7 @@ class Solution:
         raise ValueError(f"the last line of a solution of {self.id} names nothing")
 
     def answer(self) -> Any:
-        """What `check` is given: `source` is run, with fresh names."""
+        """Run `source` with fresh names and return the answer that `check` gets."""
         file = f"<solution of {self.id}{', ' + self.way if self.way else ''}>"
         linecache.cache[file] = len(self.source), None, self.source.splitlines(keepends=True), file
         names: dict[str, Any] = {"__name__": "solution"}
@@ -58,7 +60,7 @@ class Solution:
 
 
 def of_lesson(number: str) -> dict[str, tuple[Solution, ...]]:
-    """Exercise -> its solutions, the plainest first. {} where the lesson has none.
+    """Return the solutions of each exercise, the simplest first; {} if the lesson has none.
 
     >>> from autolab.lessons.solutions import of_lesson
     >>> print(of_lesson("01")["01.7"][0].source)
@@ -77,7 +79,7 @@ def _of_the_kit(number: str) -> dict[str, tuple[Solution, ...]]:
 
 
 def read(text: str) -> dict[str, tuple[Solution, ...]]:
-    """The solutions in the text of a file."""
+    """Return the solutions in the text of a file."""
     before, *cells = re.split(r"^(?=# %% )", text, flags=re.M)
     found: dict[str, list[Solution]] = {}
     for cell in cells:
@@ -94,5 +96,5 @@ def read(text: str) -> dict[str, tuple[Solution, ...]]:
 
 
 def solutions(id: str) -> tuple[Solution, ...]:
-    """The solutions of an exercise, the plainest first; () where it has none."""
+    """Return the solutions of an exercise, the simplest first; () if it has none."""
     return of_lesson(id.split(".")[0]).get(id, ())

@@ -1,4 +1,4 @@
-"""One event: something was asked, and the learner answered or took a hint."""
+"""One event: a question was asked, and the learner answered it or took a hint."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .._version import __version__
 from ..engine.core.errors import fail
 
 KINDS = ("prediction", "ask", "practice", "exercise", "hint", "inventory", "reset")
-"""What may be kept."""
+"""The kinds of events that may be recorded."""
 
 LONGEST = 2000  # characters of a text; an answer may be a whole program
 
 
 @dataclass(frozen=True)
 class Event:
-    """One answer.
+    """One answer or hint.
 
     time: when, in UTC, as "2026-03-01T12:00:00Z". kind: one of `KINDS`. id: what was asked. given: the answer. right:
     None where there is no right or wrong. belief: the misconception that a wrong answer follows from, "" where none is
@@ -78,19 +78,20 @@ class Event:
 
     @property
     def at_once(self) -> bool:
-        """Whether it was right at the first try."""
+        """Return whether it was right at the first try."""
         return self.right is True and self.tries == 1
 
     @property
     def line(self) -> str:
-        """The event as a line of JSON, without its end. What JSON has not is written as its `repr`."""
+        """Return the event as a line of JSON without its line end. Values that JSON lacks are
+        written as their `repr`."""
         return json.dumps(
             {k: _plain(v) for k, v in asdict(self).items()}, ensure_ascii=False, allow_nan=False
         )
 
 
 def parse(line: str) -> Event | None:
-    """The event of a line; None for what is none: a line that broke off, or of a kind that this version does not
+    """Return the event in a line, or None for a broken line or a kind that this version does not
     know."""
     try:
         data = json.loads(line)
@@ -99,7 +100,7 @@ def parse(line: str) -> Event | None:
         ValueError,
         TypeError,
         AttributeError,
-    ):  # not JSON, no object, other values than an event has
+    ):  # not JSON, not an object, or values that no event has
         return None
 
 
@@ -116,7 +117,7 @@ def _check(name: str, value: Any, good: bool, expected: str) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold, of any value."""
+    """Return any value as data that JSON can hold."""
     if (
         value is None
         or isinstance(value, bool | int)
@@ -129,5 +130,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     text = value if isinstance(value, str) else repr(value)
-    text = text.encode("utf-8", "replace").decode()  # a lone surrogate is no UTF-8
+    text = text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be written as UTF-8
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

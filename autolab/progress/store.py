@@ -1,7 +1,8 @@
-"""The file: where it is, one line appended at a time, read, emptied.
+"""The progress file: find it, append one line at a time, read it, empty it.
 
-A line is one write under a lock, on the disk before `record` returns. A kernel that is killed in the middle leaves a
-line without an end: it stays, the next event begins a new line, and readers pass over it.
+Each line is written with one call under a lock, and is on the disk before `record` returns. If a
+kernel is killed while it writes, its incomplete line stays, the next event begins a new line, and
+readers skip the incomplete one.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ from .event import KINDS, Event, parse
 VARIABLE = "AUTOLAB_PROGRESS"
 BROWSER_FILE = Path("/drive/my_progress.txt")
 """The file in JupyterLite. The browser keeps only what is in /drive, and JupyterLite hangs at a `.jsonl` there."""
-PATIENCE = 2.0  # seconds to wait for another notebook's line; then it is written without the lock
+# seconds to wait for another notebook's write; then the line is written without the lock
+PATIENCE = 2.0
 
 WATCHERS: list[Callable[[Event], None]] = []
-"""Who is told of each event that `record` keeps; what they raise is passed over. A room that was joined is one."""
+"""Functions that are called with each recorded event; their errors are ignored. A joined room adds
+one."""
 
 _ours = threading.RLock()
-_waiting: dict[
-    Path | None, list[Event]
-] = {}  # what could not be written yet, by the file that it is for
-_trouble = ""  # why, as it was said
+_waiting: dict[Path | None, list[Event]] = {}  # events that could not be written yet, by file
+_trouble = ""  # the last reason that was reported
 
 
 def where() -> Path | None:
-    """The file that events are kept in; None where they stay in memory: AUTOLAB_PROGRESS=off, or a user without a home.
+    """Return the file that events are kept in, or None if they stay in memory: with
+    AUTOLAB_PROGRESS=off, or without a home folder.
 
     The environment variable AUTOLAB_PROGRESS names the file. Without it, it is `progress.jsonl` in the folder that the
     system has for a user's data: ~/.local/share/autolab (or $XDG_DATA_HOME/autolab), on macOS ~/Library/Application
@@ -64,10 +66,11 @@ def record(
     confidence: int | None = None, because: str = "", tries: int = 1, help: str = "", seconds: float | None = None,
     choices: tuple[str, ...] | None = None,
 ) -> Event:  # fmt: skip
-    """Keeps one answer of the learner's, and returns it. Arguments: see `Event`.
+    """Record one answer of the learner and return it. The arguments are the fields of `Event`.
 
-    Raises ValueError for arguments that no event has; never for the disk. What cannot be written is told once, stays in
-    memory, counts in `events()` and is written with the next event that can be.
+    Raises ValueError for invalid arguments, but never for a disk error. What cannot be written is
+    reported once, stays in memory, counts in `events()`, and is written together with the next
+    event.
 
     Example:
 
@@ -98,9 +101,10 @@ def record(
 
 
 def events(kind: str | None = None) -> list[Event]:
-    """All events, the oldest first; with `kind`, those of that kind. Lines that are no events are passed over.
+    """Return all events, the oldest first; with `kind`, the events of that kind. Lines that are not
+    events are skipped.
 
-    Raises ValueError for a kind that there is not.
+    Raises ValueError for an unknown kind.
     """
     if kind is not None and kind not in KINDS:
         raise fail(
@@ -122,7 +126,8 @@ def events(kind: str | None = None) -> list[Event]:
 
 
 def forget() -> str:
-    """Deletes everything that is kept, for good; says how much it was. Where the file cannot be emptied, says that."""
+    """Delete everything that is kept, for good, and say how much it was. If the file cannot be
+    emptied, say so."""
     with _ours:
         count, path = len(events()), where()
         _waiting.pop(path, None)
@@ -137,8 +142,8 @@ def forget() -> str:
 
 
 def learner() -> str:
-    """A random word of this learner's own, kept beside the file: what is shuffled is shuffled the same way tomorrow. ""
-    where nothing is kept."""
+    """Return a random word that belongs to this learner and is kept beside the file, so that
+    shuffled choices keep their order. "" if nothing is kept."""
     if (path := where()) is None:
         return ""
     beside = path.with_suffix(".id")
@@ -153,12 +158,12 @@ def learner() -> str:
 
 
 def trouble() -> str:
-    """Why events wait in memory; "" where they are on the disk."""
+    """Return why events wait in memory, or "" if they are on the disk."""
     return _trouble if _waiting.get(where()) else ""
 
 
 def _tell(why: str) -> None:
-    """Says once why something is not kept; a second time only when it is something else."""
+    """Report once why something is not kept; report again only if the reason changes."""
     if why != _trouble:
         _set_trouble(why)
         print(
@@ -186,14 +191,15 @@ def _append(path: Path, lines: bytes) -> None:
             os.fsync(file)
         except OSError:
             with contextlib.suppress(OSError):
-                os.ftruncate(file, size)  # all or nothing: it is written again later
+                # all or nothing, because the same lines are written again later
+                os.ftruncate(file, size)
             raise
 
 
 @contextlib.contextmanager
 def _open(path: Path) -> Iterator[int]:
-    """The file, locked for this process; without the lock where the file system has none or another holds it too
-    long."""
+    """Open the file and lock it for this process. Without a lock if the file system has none or
+    another process holds it too long."""
     flags = (
         os.O_RDWR
         | os.O_CREAT
@@ -211,16 +217,16 @@ def _open(path: Path) -> Iterator[int]:
         if locked and sys.platform == "win32":
             _lock(file, release=True)
     finally:
-        os.close(file)  # elsewhere this gives the lock back, as does the end of the process
+        os.close(file)  # on other systems this releases the lock, as the end of the process does
 
 
 def _lock(file: int, release: bool = False) -> bool | None:
-    """Whether the lock is ours now; None where there are no locks."""
+    """Return whether this process holds the lock now, or None if there are no locks."""
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            os.lseek(file, 2**31 - 2, os.SEEK_SET)  # a byte that no reader asks for
+            os.lseek(file, 2**31 - 2, os.SEEK_SET)  # a byte that no reader locks
             msvcrt.locking(file, msvcrt.LK_UNLCK if release else msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
@@ -229,5 +235,5 @@ def _lock(file: int, release: bool = False) -> bool | None:
         return True
     except (BlockingIOError, PermissionError):
         return False
-    except (OSError, ImportError, AttributeError):  # JupyterLite has an empty module `fcntl`
+    except (OSError, ImportError, AttributeError):  # the module `fcntl` is empty in JupyterLite
         return None

@@ -1,4 +1,4 @@
-"""What `autolab.progress()` says."""
+"""The text that `autolab.progress()` shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from .store import events, trouble, where
 
 
 def summary(kind: str | None = None) -> Message:
-    """A row for each thing that was asked: how often it was answered, how often right at the first try."""
+    """Return a row for each question: how often it was answered, and how often right at the first
+    try."""
     kept = events(kind)
     groups: dict[tuple[int, str], list[Event]] = {}
     for event in kept:
@@ -29,7 +30,7 @@ def summary(kind: str | None = None) -> Message:
 
 
 def _counted(asked: list[Event]) -> str:
-    """`3 answers, 2 of them right, 1 at the first try; last on 2026-03-01`."""
+    """Return text such as `3 answers, 2 of them right, 1 at the first try; last on 2026-03-01`."""
     last = f"last on {asked[-1].time[:10]}"
     if asked[0].kind == "hint":
         return f"{len(asked)} taken; {last}"

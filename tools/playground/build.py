@@ -129,6 +129,8 @@ def build(target: Path, python: Path) -> None:
     shutil.copy(ROOT / "tools" / "site" / "favicon.svg", target)
     (target / "examples.json").write_text(json.dumps(examples()), encoding="utf-8")
     kit(target / "autolab.zip")
+    compiler = ["node", str(HERE / "compile.mjs"), str(python), str(target / "autolab.zip")]
+    subprocess.run(compiler, check=True)
     first = pyodide(python, target / "pyodide")
     files = ["playground.css", "favicon.svg", "examples.json", "autolab.zip"]
     bundle(target, files + [f"pyodide/{file}" for file in first])
