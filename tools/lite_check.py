@@ -287,12 +287,13 @@ KEPT = """async () => {
 def main() -> int:
     site, lessons = Path(sys.argv[1]).resolve(), sys.argv[2:] or [*LESSONS, "walk"]
     prepare(site)
-    wrong = []
+    failed = False
     with served(site) as address:
         for lesson in lessons:
-            wrong += walk(site) if lesson == "walk" else check(address, lesson)
-    print("\n".join(wrong) or "every lesson says here what it says elsewhere")
-    return bool(wrong)
+            wrong = walk(site) if lesson == "walk" else check(address, lesson)
+            failed |= bool(wrong)
+            print("\n".join(wrong) or f"{lesson}: right", flush=True)
+    return failed
 
 
 if __name__ == "__main__":

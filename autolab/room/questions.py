@@ -130,12 +130,12 @@ def _answered(cells: list[tuple[str, Any]]) -> dict[str, Asked]:
             called[variable] = one.id
         revealed = re.search(r"(\w+)\.reveal\([^\n]*\)\s*$", source)
         id = called.get(revealed[1], "") if revealed else ""
-        if id and (key := _outcome(outputs)):
+        if id and (key := outcome(outputs)):
             found[id] = replace(found[id], key=key)
     return found
 
 
-def _outcome(outputs: Any) -> str:
+def outcome(outputs: Any) -> str:
     """What a stored verdict tells to be the answer; "" where there is none."""
     for output in outputs:
         html = "".join(output.get("data", {}).get("text/html", ""))

@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -88,13 +87,10 @@ def sources(folder: Path) -> None:
             text = run_it.with_links(text, "../" * (len(name.parts) - 1) + "playground/index.html")
         target.write_text(links(text, path, pages), encoding="utf-8")
     shutil.copytree(ROOT / "docs" / "images", folder / "docs" / "images")
-    cache = [ROOT / "build" / "site-cache"] * len(notebooks)
-    with ProcessPoolExecutor(2) as pool:
-        texts = list(pool.map(lessons.page, notebooks, cache))
-    for notebook, text in zip(notebooks, texts):
+    for notebook in notebooks:
         target = folder / notebook.relative_to(ROOT).with_suffix(".md")
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(links(text, notebook, pages), encoding="utf-8")
+        target.write_text(links(lessons.page(notebook), notebook, pages), encoding="utf-8")
     api.write(folder / "api")
     _contents(folder, [n.relative_to(ROOT).with_suffix("").as_posix() for n in notebooks])
     (folder / "_static").mkdir()

@@ -1,105 +1,125 @@
-"""Lessons as pages: run once, then Markdown with what their cells showed. Explorers and predictions are alive in the
-page without a kernel."""
+"""Lessons as pages: Markdown with the stored outputs of their cells. Graphs and predictions work without a kernel."""
 
 from __future__ import annotations
 
-import hashlib
+import ast
+import contextlib
 import json
+import os
 import re
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from autolab.lecture import outputs, running
+import run_it
+
+from autolab.lecture import outputs
+from autolab.room import questions
 from autolab.viz import html
 
-ROOT = Path(__file__).resolve().parents[2]
+os.environ["AUTOLAB_PROGRESS"] = "off"  # the answers of the person who builds the site stay private
+ASKS = re.compile(r"^(?:(?P<name>\w+) = )?(?P<how>predict|in_words)\(\"(?P<id>[\w.]+)\"\)", re.M)
 BOUNDARIES = {"section", "predict", "exercise", "keep", "practice", "progress"}
 """Tags of cells at which what a question asked for ends."""
 
 
-def page(notebook: Path, cache: Path) -> str:
-    """The Markdown of a lesson's page."""
+def page(notebook: Path) -> str:
+    """Return the Markdown of a lesson's page."""
     made = Page()
-    for cell in _run(notebook, cache):
-        made.cell(cell)
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        made.cell(cell | {"source": "".join(cell["source"])})
     return made.text()
 
 
-def _run(notebook: Path, cache: Path) -> list[Any]:
-    """The cells with outputs, from `cache` where neither the notebook nor the kit has changed since."""
-    import nbformat
-
-    digest = hashlib.sha256(notebook.read_bytes())
-    for path in sorted((ROOT / "autolab").rglob("*")):
-        if path.suffix in (".py", ".js", ".css"):
-            digest.update(path.read_bytes())
-    kept = cache / f"{notebook.stem}-{digest.hexdigest()[:16]}.json"
-    if not kept.exists():
-        cells = running.cells(notebook, run=True, tell=None)
-        cache.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps([dict(cell) for cell in cells]), encoding="utf-8")
-    return [nbformat.from_dict(cell) for cell in json.loads(kept.read_text(encoding="utf-8"))]
-
-
 class Page:
-    """Cells as Markdown. Between a question and the next boundary what a cell showed, and what explains it, waits for
-    an answer."""
+    """Cells as Markdown. The outputs and explanations that follow a question are hidden until it is answered."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.forms: list[dict[str, Any]] = []
-        self.asked = ""  # the model of the question that is open
+        self.asked = ""  # the model of the open question
+        self.code: list[str] = []  # of the cells so far
+        self.questions: dict[str, Any] = {}  # by the variable that holds a prediction
 
     def cell(self, cell: Any) -> None:
         """Add a cell."""
-        tags = set(cell.metadata.get("tags", ()))
+        tags = set(cell["metadata"].get("tags", ()))
         if (
             BOUNDARIES & tags and "explain" not in tags
-        ):  # what explains waits too, with the takeaway in it
+        ):  # an explanation is hidden, too, with the takeaway in it
             self.asked = ""
-        if cell.cell_type == "markdown":
-            if re.search(r"^#+ ", cell.source, re.M):
+        if cell["cell_type"] == "markdown":
+            if re.search(r"^#+ ", cell["source"], re.M):
                 self.asked = ""
-            self.parts += self._waiting(_links(cell.source))
+            self.parts += self._waiting(_links(cell["source"]))
         elif (
-            cell.cell_type == "code"
-            and "google.colab" not in cell.source
+            cell["cell_type"] == "code"
+            and "google.colab" not in cell["source"]
             and not {"progress", "remove-cell"} & tags
         ):
             self._code(cell, tags)
 
     def _code(self, cell: Any, tags: set[str]) -> None:
-        before = len(self.forms)
-        shown = [] if {"exercise", "setup"} & tags else outputs.of(cell, self.forms)
+        source = cell["source"]
         if "reveal" in tags:
-            for again in self.forms[before:]:
-                self._tell(again)
-            del self.forms[before:]
+            self._reveal(source, cell["outputs"])
             return
         if "predict" not in tags:
-            self.parts.append(f"```python\n{cell.source}\n```")
-        told = "".join(f'<div class="shown">{output.html}</div>' for output in shown)
-        if told:
-            self.parts += self._waiting(
-                _raw(re.sub(r'<span class="fragment step"[^>]*></span>', "", told))
-            )
-        if "predict" in tags and len(self.forms) > before:
+            self.parts.append(f"```python\n{source}\n```")
+        if not {"exercise", "setup"} & tags:
+            self._outputs(cell)
+        if "raises-exception" not in tags:
+            self.code.append(source)
+        if "predict" in tags and self.forms:
             self.asked = self.forms[-1]["model"]
             of = f'class="show-anyway" data-of="{escape(self.asked)}"'
-            self.parts.append(
-                _raw(f'<p><button type="button" {of} hidden>Show without an answer</button></p>')
-            )
+            button = f'<button type="button" {of} hidden>Show without an answer</button>'
+            self.parts.append(_raw(f"<p>{button}</p>"))
 
-    def _tell(self, again: dict[str, Any]) -> None:
-        """The question's own form learns what to say to each answer."""
+    def _outputs(self, cell: Any) -> None:
+        """Add what a cell shows: its stored outputs, and widgets that are made again."""
+        if widget := self._widget(cell):
+            form = html.form(widget) | {"kind": type(widget).__name__, "stops": []}
+            cell = cell | {
+                "outputs": [
+                    *(one for one in cell["outputs"] if one["output_type"] == "stream"),
+                    {"output_type": "display_data", "data": {outputs.PAGE: form}},
+                ]
+            }
+        shown = outputs.of(cell, self.forms)
+        if told := "".join(f'<div class="shown">{output.html}</div>' for output in shown):
+            self.parts += self._waiting(_raw(told))
+
+    def _widget(self, cell: Any) -> Any:
+        """Return the question or the graph that a cell shows, None for other cells."""
+        from autolab import lessons
+
+        if asks := ASKS.search(cell["source"]):
+            question = getattr(lessons, asks["how"])(asks["id"])
+            self.questions[asks["name"] or ""] = question
+            return question
+        graphs = ("Explorer", "Practice", "ReceptiveField")
+        stored = ["".join(one.get("data", {}).get("text/plain", "")) for one in cell["outputs"]]
+        return self._graph(cell["source"]) if any(s.startswith(graphs) for s in stored) else None
+
+    def _graph(self, source: str) -> Any:
+        """Run a cell that shows a graph, after the statements that it needs of earlier cells."""
+        names: dict[str, Any] = {"__name__": "__main__"}
+        body = ast.parse("".join(run_it.needed(self.code, source)) + source).body
+        last = body.pop()
+        assert isinstance(last, ast.Expr), source
+        with contextlib.redirect_stdout(None):
+            exec(compile(ast.Module(body, []), "lesson", "exec"), names)
+            return eval(compile(ast.Expression(last.value), "lesson", "eval"), names)
+
+    def _reveal(self, source: str, stored: list[Any]) -> None:
+        """Let a question say what is right, as its stored verdict tells."""
+        question = self.questions[source.partition(".reveal")[0].strip()]
+        question._key = questions.outcome(stored)
+        question.reveal()
         for form in self.forms:
-            if (
-                form["model"] == again["model"]
-                and form["state"] is not None
-                and again.get("verdicts")
-            ):
-                form["state"]["verdicts"] = again["verdicts"]
+            if form["model"] == question.model_id and form["state"]:
+                form["state"]["verdicts"] = question.export_state()["verdicts"]
 
     def _waiting(self, part: str) -> list[str]:
         if not self.asked:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 SHOWS = {"explore", "practice", "compare", "explain", "FreezePanel"}
 """What shows a graph. The playground shows a widget that stands alone on a line, so its name is added."""
+LOCAL = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.DictComp, ast.GeneratorExp)
 MOST_LINES = 50  # a longer program takes a browser too long
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
@@ -21,7 +22,7 @@ def examples(text: str) -> Iterator[tuple[int, str]]:
     for block in BLOCK.finditer(text):
         code = _code(block[1])
         if name := _shown(code):
-            program = "".join([*_needed(before, code), code, "" if name == "…" else f"{name}\n"])
+            program = "".join([*needed(before, code), code, "" if name == "…" else f"{name}\n"])
             if program.count("\n") <= MOST_LINES:
                 yield block.end(), program
         before.append(code)
@@ -48,7 +49,7 @@ def _code(block: str) -> str:
     return "".join(example.source for example in found) if found else block
 
 
-def _needed(blocks: list[str], last: str) -> list[str]:
+def needed(blocks: list[str], last: str) -> list[str]:
     """Return the statements of earlier blocks that make what `last` uses, in their order."""
     wanted: set[str] = set()
     kept = []
@@ -56,21 +57,29 @@ def _needed(blocks: list[str], last: str) -> list[str]:
         lines = block.splitlines(keepends=True)
         for node in reversed(ast.parse(block).body):
             made, read = _names(node, ast.Store), _names(node, ast.Load)
-            if block is last or made & wanted or _seeds(node):
-                wanted = wanted - made | (read if isinstance(node, ast.Assign) else read - made)
+            if block is last or (made | _changed(node)) & wanted:
+                own = made if isinstance(node, (ast.With, ast.Try, *LOCAL)) else set()
+                wanted = wanted - made | read - own
                 if block is not last:
-                    kept.append("".join(lines[node.lineno - 1 : node.end_lineno]))
+                    kept.append("".join(lines[node.lineno - 1 : node.end_lineno]).rstrip() + "\n")
     return kept[::-1]
 
 
-def _seeds(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and _called(node.value) == "manual_seed"
+def _changed(node: ast.AST) -> set[str]:
+    """Return the names that a statement changes: `x.append(1)`, `torch.manual_seed(0)`, `Value.add = add`."""
+    places: list[ast.AST] = []
+    for one in _outside_functions(node):
+        if isinstance(one, ast.Attribute | ast.Subscript) and isinstance(one.ctx, ast.Store):
+            places.append(one)
+        elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
+            places += [] if _called(one.value) in SHOWS else [one.value.func]
+    return {name for place in places for name in _names(place, ast.Load)}
 
 
 def _names(node: ast.AST, kind: type[ast.expr_context]) -> set[str]:
     """Return the names that a piece of code reads (ast.Load) or makes (ast.Store)."""
     names = set()
-    for one in ast.walk(node):
+    for one in ast.walk(node) if kind is ast.Load else _outside_functions(node):
         if isinstance(one, ast.Name) and isinstance(one.ctx, kind):
             names.add(one.id)
         elif kind is ast.Store and isinstance(one, ast.ClassDef | ast.FunctionDef):
@@ -78,6 +87,14 @@ def _names(node: ast.AST, kind: type[ast.expr_context]) -> set[str]:
         elif kind is ast.Store and isinstance(one, ast.alias):
             names.add(one.asname or one.name.partition(".")[0])
     return names
+
+
+def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a piece of code and its parts, but not what is inside functions, classes and comprehensions."""
+    yield node
+    if not isinstance(node, LOCAL):
+        for child in ast.iter_child_nodes(node):
+            yield from _outside_functions(child)
 
 
 def _shown(code: str) -> str:
