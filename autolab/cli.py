@@ -60,6 +60,10 @@ def main(arguments: list[str] | None = None) -> int:
     lecture.add_argument(
         "--all", action="store_true", help="all lessons of the course, with a page that names them"
     )
+    core = (
+        "leave out exercises and what else learners do alone; with --all also the further notebooks"
+    )
+    lecture.add_argument("--core", action="store_true", help=core)
     lecture.add_argument(
         "-o", "--output", type=Path, help="the file to write; with --all the folder (lectures)"
     )
@@ -87,6 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
         if chosen.all == (chosen.notebook is not None) or (chosen.all and chosen.notes):
             lecture.error("name one notebook, or --all (which has notes of its own)")
         asked = {"run": not chosen.no_run, "room": chosen.room, "code": chosen.code}
+        asked["core"] = chosen.core
         return make_lecture(chosen.notebook, chosen.output, chosen.notes, **asked)
     return open_lab(chosen.folder, chosen.copy_only, rest, chosen.reset, chosen.course)
 
@@ -177,13 +182,15 @@ def make_lecture(
     notebook: Path | None, output: Path | None, notes: Path | None = None, **asked: Any
 ) -> int:
     """Write the slides of a notebook, or of every lesson if it is None, and return the exit status.
-    asked: `run`, `room` and `code` for `lecture.write`."""
+    asked: `run`, `room`, `code` and `core` for `lecture.write`."""
     from . import lecture
 
     try:
         if notebook is None:
+            course = folders.course_source()
+            names = folders.lessons(course).values() if asked.get("core") else _in_order(course)
             written = lecture.write_all(
-                [folders.course_source() / name for name in _in_order(folders.course_source())],
+                [course / name for name in names],
                 output or Path("lectures"),
                 **asked,
                 tell=_tell_cell,

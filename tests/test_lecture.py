@@ -325,6 +325,32 @@ def test_all_lessons_and_a_page_that_names_them(tmp_path):
     )
 
 
+def test_the_core_of_a_deck_leaves_out_what_learners_do_alone(tmp_path):
+    cells = [
+        new_markdown_cell("# Lesson"),
+        new_markdown_cell("## 1. Part", metadata={"tags": ["section", "exercise"]}),
+        code("print('shown')", printed("shown")),
+        new_markdown_cell("### Exercise 1", metadata={"tags": ["exercise"]}),
+        code("solve()", tags=["exercise"]),
+        code("in_words('w1')", tags=["words"]),
+        code("autolab.practice()", tags=["practice"]),
+        new_markdown_cell("Your turn.", metadata={"tags": ["open"]}),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "own.ipynb")
+    path = lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", run=False, core=True)
+    page = path.read_text()
+    assert "1. Part" in page and "shown" in page
+    for word in ("Exercise 1", "solve", "in_words", "practice(", "Your turn"):
+        assert word not in page.partition("<script")[0], word
+
+
+def test_core_of_all_lessons_leaves_out_the_further_notebooks(tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr(lecture, "write_all", lambda names, folder, **asked: written.extend(names))
+    cli.main(["lecture", "--all", "--core"])
+    assert len(written) == 4 and not any("more" in path.parts for path in written)
+
+
 # -- notebooks of somebody else ----------------------------------------------------------------------------------------
 SECRET = b"-----BEGIN PRIVATE KEY-----"
 

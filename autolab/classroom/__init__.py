@@ -1,5 +1,5 @@
-"""What somebody who teaches with the course needs: plans, solutions, notebooks to hand out and to grade, a cheat sheet.
+"""Tools for instructors: plans, solutions, notebooks to hand out and to grade, a cheat sheet.
 
-All of it is on the command line: `autolab-kit plans`, `solutions`, `release`, `grade`, `cheatsheet`, `inventory`
-(docs/teaching.md, docs/grading.md).
+Each of them is a command: `autolab-kit plans`, `solutions`, `release`, `grade`, `cheatsheet`,
+`inventory` (docs/teaching.md, docs/grading.md).
 """

@@ -1,6 +1,7 @@
-"""The cheat sheet: the takeaway of each section, and the main terms, on one page of A4.
+"""The cheat sheet: the takeaway of each section and the main terms, on one page of A4.
 
-It is printed from the course itself: the lines of the notebooks that begin with **Takeaway**, and the glossary.
+It is made from the course itself: the lines of the notebooks that begin with **Takeaway**, and the
+glossary.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ TERMS = (
     "`retain_grad`", "`detach`", "`no_grad`", "frozen", "Jacobian", "gradcheck", "in place", "version", "broadcasting",
     "synchronise", "evaluation mode", "`retain_graph`", "buffer", "state dict", "launch", "view", "hook", "optimizer",
 )  # fmt: skip
-"""Words of the glossary, in the order of their weight; on the sheet are as many of all as there is room for."""
+"""Terms of the glossary, the most important first. The sheet shows as many as fit."""
 
 LINES, WIDTH = 215, 45
-"""What three columns of the page hold at 8.25 pt: lines in all, and characters of one."""
+"""What three columns of the page hold at 8.25 pt: the number of lines, and the characters of one
+line."""
 
 
 def takeaways() -> dict[str, list[str]]:
@@ -59,21 +61,22 @@ def takeaways() -> dict[str, list[str]]:
 
 
 def _without_links(text: str) -> str:
-    """A line without its sentences that lead elsewhere: paper has no links."""
+    """Return a line without the sentences that contain links, because paper has no links."""
     sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z`\[])", " ".join(text.split()))
     kept = " ".join(sentence for sentence in sentences if "](" not in sentence)
     return kept[:1].upper() + kept[1:]
 
 
 def words() -> dict[str, str]:
-    """The words of the glossary and what they mean, in Markdown: those of `TERMS` first."""
+    """Return the terms of the glossary and their explanations, in Markdown; those in `TERMS` come
+    first."""
     text = (course_source() / "glossary.md").read_text(encoding="utf-8").partition("|---|")[2]
     known = {match["term"]: match["meaning"] for match in TERM.finditer(text)}
     return {term: known[term] for term in dict.fromkeys([*TERMS, *known]) if term in known}
 
 
 def page() -> str:
-    """The sheet as a page of HTML that needs nothing from elsewhere, made to be printed on one side of A4."""
+    """Return the sheet as an HTML page without external files, to be printed on one side of A4."""
     used = 2.0 + len(LOOP.splitlines())
     parts = []
     for title, lines in takeaways().items():
@@ -97,13 +100,13 @@ def page() -> str:
 
 
 def _height(line: str) -> float:
-    """Lines that a text takes in a column, with the space after it."""
+    """Return how many lines a text takes in a column, including the space below it."""
     length = len(re.sub(r"[`*]|\\\w+|[$^{}]", "", line))
     return -(-length // WIDTH) + 0.15
 
 
 def inline(text: str) -> str:
-    """A line of Markdown as HTML: code, formulas, bold and links' words.
+    """Return a line of Markdown as HTML: code, formulas, bold text, and links as their words.
 
     >>> from autolab.classroom.cheatsheet import inline
     >>> inline("`a < b` is **so**")

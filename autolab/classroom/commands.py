@@ -1,4 +1,4 @@
-"""The commands of the classroom, for `autolab.cli`."""
+"""The instructor's commands of `autolab.cli`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..installation import command, install
 
 
 def add(commands: Any) -> None:
-    """Adds their parsers; each has the function that runs it as `run`."""
+    """Add the commands' parsers; each one stores its function as `run`."""
     asking = commands.add_parser(
         "inventory", help="twenty questions before the course and after it, and what was gained"
     )
@@ -192,7 +192,7 @@ def _add_room(commands: Any) -> None:
 
 
 def inventory(chosen: argparse.Namespace) -> int:
-    """`autolab-kit inventory`."""
+    """Run `autolab-kit inventory`."""
     from .. import inventory as asked
     from ..inventory.asking import in_terminal
 
@@ -216,7 +216,7 @@ def inventory(chosen: argparse.Namespace) -> int:
 
 
 def plans(chosen: argparse.Namespace) -> int:
-    """`autolab-kit plans`."""
+    """Run `autolab-kit plans`."""
     from . import papers
 
     if chosen.output:
@@ -234,7 +234,7 @@ def plans(chosen: argparse.Namespace) -> int:
 
 
 def solutions(chosen: argparse.Namespace) -> int:
-    """`autolab-kit solutions`."""
+    """Run `autolab-kit solutions`."""
     from . import papers
 
     if chosen.output:
@@ -253,7 +253,7 @@ def solutions(chosen: argparse.Namespace) -> int:
 
 
 def release(chosen: argparse.Namespace) -> int:
-    """`autolab-kit release`."""
+    """Run `autolab-kit release`."""
     from . import release as out
 
     if chosen.which != "exam":
@@ -269,14 +269,14 @@ def release(chosen: argparse.Namespace) -> int:
 
 
 def grade(chosen: argparse.Namespace) -> int:
-    """`autolab-kit grade`."""
+    """Run `autolab-kit grade`."""
     from ..lessons import registry
     from . import grades
     from .sandbox import Limits
 
     if (
         find_spec("matplotlib") is None
-    ):  # the cell that imports it would raise, and with it what needs its other names
+    ):  # without the lesson file the importing cell would raise, and the cells after it
         raise RuntimeError(
             f"Lessons 2 and 3 need matplotlib, which is not installed. Install it with\n    {install('matplotlib')}"
         )
@@ -292,7 +292,7 @@ def grade(chosen: argparse.Namespace) -> int:
 
 
 def _gradebook(chosen: argparse.Namespace, rows: list[Any]) -> None:
-    """Write the totals for a platform and the feedback, where they are asked for."""
+    """Write the totals for a platform and the feedback, if they are asked for."""
     from . import gradebook
 
     several = gradebook.totals(rows)
@@ -311,7 +311,7 @@ def _gradebook(chosen: argparse.Namespace, rows: list[Any]) -> None:
 
 
 def questions(chosen: argparse.Namespace) -> int:
-    """`autolab-kit questions`."""
+    """Run `autolab-kit questions`."""
     from ..lessons import registry
     from . import question_bank
 
@@ -329,7 +329,7 @@ def questions(chosen: argparse.Namespace) -> int:
 
 
 def cheatsheet(chosen: argparse.Namespace) -> int:
-    """`autolab-kit cheatsheet`."""
+    """Run `autolab-kit cheatsheet`."""
     from .cheatsheet import page
 
     chosen.output.write_text(page(), encoding="utf-8")
@@ -338,14 +338,14 @@ def cheatsheet(chosen: argparse.Namespace) -> int:
 
 
 def check_course(chosen: argparse.Namespace) -> int:
-    """`autolab-kit check-course`."""
+    """Run `autolab-kit check-course`."""
     from .course_check import check
 
     return 0 if check(chosen.folder, chosen.jobs, lambda line: print(line, flush=True)) else 1
 
 
 def room(chosen: argparse.Namespace) -> int:
-    """`autolab-kit room serve`."""
+    """Run `autolab-kit room serve`."""
     try:
         from ..room import server
     except ImportError as error:
@@ -364,7 +364,7 @@ def room(chosen: argparse.Namespace) -> int:
 
 
 def wheelhouse(chosen: argparse.Namespace) -> int:
-    """`autolab-kit wheelhouse`."""
+    """Run `autolab-kit wheelhouse`."""
     from .wheelhouse import collect
 
     print(collect(chosen.folder, lambda line: print(line, flush=True)))
@@ -372,7 +372,7 @@ def wheelhouse(chosen: argparse.Namespace) -> int:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Runs a command of the classroom; what it cannot do is a sentence, with its note, and status 1."""
+    """Run an instructor's command. If it fails, print the error with its note, and return 1."""
     try:
         return int(chosen.run(chosen))
     except (KeyError, ValueError, OSError, RuntimeError) as error:

@@ -1,9 +1,9 @@
-"""Whether notebooks still give what is stored in them: strict nbval, over the course or over an instructor's own
-copies.
+"""Check that notebooks still give their stored outputs, with strict nbval, for the course or for an
+instructor's copies.
 
-A copy of the folder is run, each notebook in processes of its own: nothing in the folder changes. What differs from run
-to run and says nothing (times, addresses, the coordinates of pictures) is left out by `nbval_sanitize.cfg`, beside this
-file, as the kit's own tests leave it out.
+The check runs a copy of the folder, so nothing in the folder changes. Differences between runs that
+mean nothing (times, addresses, the coordinates of pictures) are removed by `nbval_sanitize.cfg`
+beside this file; the kit's own tests use the same file.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ SANITIZER = Path(__file__).with_name("nbval_sanitize.cfg")
 
 
 def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print) -> bool:
-    """Run the notebooks in a folder (None: the course as it was shipped) and in folders within it, `jobs` at the same
-    time; `say` gets a line for each as it ends, after what differs in it. Returns whether all cells gave what is
-    stored.
+    """Run the notebooks in a folder (None: the course as shipped) and its subfolders, `jobs` at the
+    same time. `say` is called with a line for each notebook and with its differences. Return
+    whether all cells gave their stored outputs.
 
-    A notebook without any stored output, such as a learner's copy, is only run. Raises RuntimeError without nbval,
-    ValueError for a folder without notebooks and for jobs below 1.
+    A notebook without stored outputs, such as a learner's copy, is only run. Raises RuntimeError
+    without nbval, and ValueError for a folder without notebooks or for jobs below 1.
 
     Example:
 
@@ -81,14 +81,15 @@ def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print
 
 
 def _left_out(path: Path, at: Path = Path()) -> bool:
-    """What is not copied: what lessons, Jupyter and Python leave behind, hidden things, environments."""
+    """Return the names that are not copied: files that lessons, Jupyter and Python leave behind,
+    hidden files, environments."""
     made = any(part.startswith(".") or part == "__pycache__" for part in path.parts)
     made |= path.name.startswith("my_") and path.suffix not in OWN and not (at / path).is_dir()
     return made or (at / path / "pyvenv.cfg").exists()
 
 
 def _check(path: Path, root: Path) -> tuple[bool, str]:
-    """Run one notebook: whether all is as stored, and what is to be told."""
+    """Run one notebook. Return whether its outputs are as stored, and the text to show."""
     name = path.relative_to(root).as_posix()
     try:
         cells = [

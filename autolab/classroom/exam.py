@@ -1,6 +1,7 @@
-"""An exam: five exercises of the kinds that the course has, with numbers of their own in each variant.
+"""An exam of five exercises like those of the course, with different numbers in each variant.
 
-The number of the variant decides all numbers; whoever grades makes the same exercises of it again.
+The number of the variant determines all other numbers, so the grader gets the same exercises from
+it.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ IMPORTS = "import autolab as torch"
 
 @dataclass(frozen=True)
 class Task:
-    """text: what is asked, in Markdown. skeleton: the cell to fill in. name: what that defines. solution: a right
-    answer to it. exercise: how it is judged."""
+    """One exercise of the exam. text: the task in Markdown. skeleton: the cell to fill in. name:
+    the name that the cell defines. solution: a right answer. exercise: how an answer is judged."""
 
     text: str
     skeleton: str
@@ -32,14 +33,15 @@ class Task:
 
 @cache
 def tasks(variant: int) -> tuple[Task, ...]:
-    """The five of a variant: the same ones each time. Raises ValueError for a variant below 1."""
+    """Return the five tasks of a variant, always the same ones. Raises ValueError for a variant
+    below 1."""
     if variant < 1:
         raise ValueError(f"variant should be a whole number from 1 on, but is {variant}")
     return tuple(make(Random(f"{variant} {n}"), f"exam.{n}") for n, make in enumerate(MAKERS, 1))
 
 
 def exercises(variant: int) -> dict[str, Exercise]:
-    """The exercises of a variant, by their names "exam.1" and so on.
+    """Return the exercises of a variant by their ids, "exam.1" and so on.
 
     >>> from autolab.classroom.exam import exercises
     >>> list(exercises(7))
@@ -49,7 +51,7 @@ def exercises(variant: int) -> dict[str, Exercise]:
 
 
 def sources(variant: int) -> frozenset[str]:
-    """The cells as they are given."""
+    """Return the sources of the cells that learners get."""
     return frozenset([IMPORTS, *(task.skeleton for task in tasks(variant))])
 
 
@@ -88,7 +90,7 @@ def _tensors(*rows: list[float]) -> tuple[Case, ...]:
 
 
 def leaf(random: Random, id: str) -> Task:
-    """A leaf with the values times a factor."""
+    """Return a task about a leaf: values times a factor."""
     factor = random.choice([0.2, 0.3, 0.5, 2.0, 3.0])
 
     def observe(answer: Callable[..., Any], values: list[float]) -> dict[str, Any]:
@@ -109,7 +111,7 @@ def leaf(random: Random, id: str) -> Task:
 
 
 def paths(random: Random, id: str) -> Task:
-    """A derivative by hand, over two paths."""
+    """Return a task about a derivative by hand, over two paths."""
     m, n, k = random.sample(range(2, 10), 3)
     return _task(
         id, "Two paths",
@@ -121,7 +123,7 @@ def paths(random: Random, id: str) -> Task:
 
 
 def clip(random: Random, id: str) -> Task:
-    """A hook that clips."""
+    """Return a task about a hook that clips gradients."""
     low, high = -random.choice([0.5, 1.5, 2.0]), random.choice([0.25, 1.0, 3.0])
     return _task(
         id, "A hook that clips",
@@ -135,7 +137,7 @@ def clip(random: Random, id: str) -> Task:
 
 
 def custom(random: Random, id: str) -> Task:
-    """A function with a backward of one's own."""
+    """Return a task about a function with its own backward."""
     p, q = random.sample(range(2, 9), 2)
     head = "class Cubic(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n"
     head += f"        return {p} * x**3 - {q} * x\n\n    @staticmethod\n    def backward(ctx, grad_output):\n        (x,) = ctx.saved_tensors\n"
@@ -156,7 +158,7 @@ def custom(random: Random, id: str) -> Task:
 
 
 def descent(random: Random, id: str) -> Task:
-    """A loop that walks downhill."""
+    """Return a task about a loop of gradient descent."""
 
     def observe(answer: Callable[..., Any], *args: Any) -> dict[str, Any]:
         w = answer(*args)

@@ -12,14 +12,16 @@ from pathlib import Path
 from .grades import Grade, no_formula, printable
 
 CANVAS = re.compile(r"(?P<name>[^_/]+)(?:_LATE)?_(?P<id>\d+)_\d+_[^/]*$")
-"""How Canvas names a downloaded submission: `doejane_123_4567_01_graphs.ipynb`."""
+"""Canvas's name for a downloaded submission: `doejane_123_4567_01_graphs.ipynb`."""
 MOODLE = re.compile(r"(?P<name>[^/]+?)_(?P<id>\d+)_assignsubmission_file")
-"""How Moodle names the folder of a downloaded submission: `Jane Doe_123_assignsubmission_file_`."""
+"""Moodle's name for the folder of a downloaded submission: `Jane Doe_123_assignsubmission_file_`.
+"""
 
 
 @dataclass(frozen=True)
 class Total:
-    """The points of one submission. name, id: who handed it in, as far as the platform's file name tells it."""
+    """The points of one submission. name, id: who handed it in, as far as the platform's file name
+    says it."""
 
     submission: str
     name: str
@@ -49,7 +51,8 @@ def totals(grades: list[Grade], of: int = 0) -> list[Total]:
 
 
 def canvas(several: list[Total], assignment: str) -> str:
-    """Return the table that Canvas imports under Grades: one column for the assignment, matched by the learner's ID."""
+    """Return the table that Canvas imports under Grades: one column for the assignment, matched by
+    the learner's ID."""
     head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", assignment]
     possible = max((one.of for one in several), default=0)
     rows = [[one.name, one.id, "", "", "", str(one.points)] for one in several]

@@ -1,6 +1,7 @@
-"""Grades: a row for each exercise of each submission, with what failed and why.
+"""Grade submissions: a row for each exercise of each submission, with what failed and why.
 
-What a submission's process says is only what its answers gave; it is compared here, with what the reference gives here.
+The process of a submission only reports the results of its answers. They are compared here, with
+the results that the reference gives here.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from .wire import decode, encode
 
 @dataclass(frozen=True)
 class Grade:
-    """One exercise of one submission. points: 1 or 0. status: "solved", "not yet", "open", "missing", "stopped" or
-    "unreadable". why: what failed. look: what somebody should look at."""
+    """The grade of one exercise in one submission. points: 1 or 0. status: "solved", "not yet",
+    "open", "missing", "stopped" or "unreadable". why: what failed. look: what the instructor should
+    look at."""
 
     submission: str
     exercise: str
@@ -42,8 +44,9 @@ def grade(
     tell: Callable[[str], None] = lambda line: None,
     path: Path | None = None,
 ) -> list[Grade]:
-    """Grades every notebook in a folder and the folders in it. jobs: how many run at the same time. tell: is told of
-    each when it is done. path: where the table is kept. Raises FileNotFoundError where there is no notebook."""
+    """Grade every notebook in a folder and its subfolders. jobs: how many run at the same time.
+    tell: called with each submission when it is graded. path: the file of the table. Raises
+    FileNotFoundError if there is no notebook."""
     paths = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
     if not paths:
         raise FileNotFoundError(f"there is no *.ipynb in {folder}")
@@ -56,7 +59,7 @@ def grade(
             n = running[future]
             grades[n] = future.result()
             tell(printable(_in_short(handed_in[n], grades[n]), ""))
-        # what a submission did to the table while others ran is undone: nothing of them runs any more
+        # undo what a submission did to the table during its run; none of them runs any more
         table.replace([row for n in sorted(grades) for row in grades[n]])
     return [row for n in sorted(grades) for row in grades[n]]
 
@@ -76,7 +79,8 @@ def _graded(submission: Submission, limits: Limits, table: Table) -> list[Grade]
 
 
 def judged(submission: Submission, done: Run | None) -> Iterator[Grade]:
-    """The grades of one submission, by what its run gave. Never raises for it."""
+    """Return the grades of one submission from the results of its run. Never raises for anything in
+    a submission."""
     look = "; ".join(submission.look)
     if done is None:
         yield Grade(submission.name, "", 0, "unreadable", submission.trouble, look)
@@ -113,7 +117,7 @@ def _one(exercise: Exercise, id: str, cell: int | None, done: Run) -> tuple[str,
         ] + raised
     avoid = getattr(
         exercise, "avoid", {}
-    )  # names that make an answer not count; the code ran elsewhere
+    )  # names that make an answer not count; the code itself ran elsewhere
     unwanted = [why for name, why in avoid.items() if name in _listed(gave.get("names"))]
     if verdict.status == "agrees":
         return ("not yet", " ".join(unwanted)) if unwanted else ("solved", "")
@@ -129,7 +133,8 @@ def _listed(names: Any) -> list[Any]:
 
 
 class _Value:
-    """Stands for an answer that ran elsewhere: `gave` is what it gave there, in the order of the inputs."""
+    """Stands for an answer that ran in another process. `gave` has its results there, in the order
+    of the inputs."""
 
     def __init__(self, gave: list[Any], text: str) -> None:
         self.gave, self.text = iter(gave), text
@@ -139,15 +144,16 @@ class _Value:
 
 
 class _Function(_Value):
-    """The same, of an answer that can be called."""
+    """The same for an answer that can be called."""
 
     def __call__(self, *args: Any) -> Any:
         raise AssertionError("it ran elsewhere")
 
 
 def replayed(exercise: Exercise, gave: dict[str, Any]) -> tuple[Exercise, Any]:
-    """The exercise and an answer for `judge`, for which what was seen elsewhere counts. References and known mistakes
-    run here, and what they give takes the same way as what came from there."""
+    """Return the exercise and an answer for `judge` that use the results from the other process.
+    References and known mistakes run here; their results are encoded and decoded like the others.
+    """
     kind = _Function if gave["callable"] is True else _Value
     stands = kind([decode(one) for one in gave["gave"]], str(gave["text"]))
 
@@ -176,13 +182,15 @@ def _in_short(submission: Submission, rows: list[Grade]) -> str:
 
 
 def printable(text: str, kept: str = "\n\t") -> str:
-    """A text that can be written and shown: other characters as they are escaped in Python. Names of files and what
-    processes say may hold halves of characters, which no file takes, and commands to a terminal."""
+    """Return a text that can be written and shown, with all other characters escaped as in Python.
+    File names and outputs may contain half characters, which no file accepts, and commands to a
+    terminal."""
     return "".join(c if c.isprintable() or c in kept else repr(c)[1:-1] for c in text)
 
 
 def as_csv(grades: list[Grade], head: bool = True) -> str:
-    """The table. A text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """Return the table as CSV. A text that a spreadsheet would read as a formula gets an apostrophe
+    before it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if head:
@@ -199,8 +207,8 @@ def no_formula(text: str) -> str:
 
 
 class Table:
-    """The table on the disk. path: None keeps none. Rows are there as soon as they are known, so that those who were
-    graded keep them when grading ends early."""
+    """The table on the disk. path: None writes no file. Each row is written at once, so that grades
+    are kept if grading stops early."""
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._file = path, None if path is None else path.open("w", encoding="utf-8")
@@ -219,7 +227,7 @@ class Table:
         self._write(as_csv(grades, head=False))
 
     def replace(self, grades: list[Grade]) -> None:
-        """Put these rows in the place of all that is there."""
+        """Replace all rows by these."""
         if self._path:
             new = self._path.with_name(f"{self._path.name}.{secrets.token_hex(8)}")
             new.write_text(as_csv(grades), encoding="utf-8")

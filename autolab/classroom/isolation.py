@@ -1,8 +1,9 @@
-"""Keep the process of a submission away from everything else, as far as the system can.
+"""Isolate the process of a submission from everything else, as far as the system can.
 
-Two means, both of Linux and neither needing an administrator. Namespaces: the process sees no other process, has no
-network, and everything it started ends with it. Landlock: it writes below its own folder only, and signals nobody
-outside. docs/grading.md says what is left where a system has neither.
+Linux has two means, and neither needs an administrator. With namespaces the process sees no other
+process, has no network, and everything it started ends with it. With Landlock it writes only below
+its own folder and sends signals only to its own processes. docs/grading.md says what remains
+possible on systems without them.
 """
 
 from __future__ import annotations
@@ -16,21 +17,24 @@ from functools import cache
 from typing import Any
 
 NAMESPACES = ("--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--net", "--ipc")
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # system calls, the same on every processor
-NO_NEW_PRIVILEGES = 38  # prctl
+# system calls, with the same numbers on every processor
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+NO_NEW_PRIVILEGES = 38  # options of prctl
 PATH_BENEATH = 1  # the kind of a rule
 WRITE_FILE, TRUNCATE = 1 << 1, 1 << 14
 CHANGES = {1: sum(1 << bit for bit in (1, 4, 5, 6, 7, 8, 9, 10, 11, 12)), 2: 1 << 13, 3: TRUNCATE}
-"""Version of Landlock -> the ways to change files that it adds: write, remove, make, move, cut."""
-SIGNALS = 1 << 1  # a scope, from version 6 on
+"""Version of Landlock -> the kinds of changes to files that it adds: write, remove, make, move,
+truncate."""
+SIGNALS = 1 << 1  # a scope, since version 6
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 
 
 @cache
 def namespaces() -> tuple[str, ...]:
-    """Return what stands before a command to run it in namespaces of its own; () where the system refuses them."""
+    """Return the words before a command that run it in namespaces of its own; () if the system does
+    not allow it."""
     program = shutil.which("unshare") if sys.platform == "linux" else None
-    for more in ("--mount-proc",), ():  # in a container /proc often cannot be mounted
+    for more in ("--mount-proc",), ():  # containers often do not allow mounting /proc
         command = (program or "", *NAMESPACES, *more, "--")
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             if program and _ends_well([*command, "true"]):
@@ -43,8 +47,9 @@ def _ends_well(command: list[str]) -> bool:
 
 
 def write_only_below(folder: str) -> bool:
-    """Forbid this process, and all it starts, to change files elsewhere; return whether the system can do that."""
-    import ctypes  # a Python in a browser has none
+    """Forbid this process, and everything it starts, to change files elsewhere. Return whether the
+    system can do that."""
+    import ctypes  # Python in a browser has no such module
 
     libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
     version = libc.syscall(CREATE_RULESET, None, 0, 1) if libc else 0

@@ -1,4 +1,4 @@
-"""Plans and solutions: what whoever teaches has and learners' folders do not."""
+"""Plans and solutions, which instructors get and learners' folders do not contain."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ CHECK = re.compile(
 
 
 def plans() -> dict[str, Path]:
-    """Number of a lesson to its plan."""
+    """Return the plan of each lesson by its number."""
     return {
         path.name[:2]: path for path in sorted((course_source() / "plans").glob("[0-9][0-9]_*.md"))
     }
 
 
 def plans_in_short() -> str:
-    """The plans' titles, and what they say of the time that a lesson takes."""
+    """Return the titles of the plans and the time that each lesson takes."""
     lines = []
     for number, path in plans().items():
         text = path.read_text(encoding="utf-8")
@@ -40,7 +40,8 @@ def plans_in_short() -> str:
 
 
 def solved_text(number: str) -> str:
-    """All solutions of a lesson, as Python that runs from top to bottom. Raises KeyError where there are none."""
+    """Return all solutions of a lesson as Python that runs from top to bottom. Raises KeyError if
+    there are none."""
     several = of_lesson(number)
     if not several:
         raise KeyError(f"no lesson {number!r} has solutions; type one of {', '.join(known())}")
@@ -50,7 +51,7 @@ def solved_text(number: str) -> str:
 
 
 def solution_text(id: str) -> str:
-    """The solutions of one exercise. Raises KeyError where it has none."""
+    """Return the solutions of one exercise. Raises KeyError if it has none."""
     if not solutions(id):
         raise KeyError(
             f"{id!r} has no solution; type one of {', '.join(of_lesson(id.split('.')[0])) or ', '.join(known())}"
@@ -59,12 +60,13 @@ def solution_text(id: str) -> str:
 
 
 def known() -> list[str]:
-    """The lessons that have solutions."""
+    """Return the lessons that have solutions."""
     return [number for number in lessons(course_source()) if of_lesson(number)]
 
 
 def write_plans(folder: Path) -> list[Path]:
-    """Copies the plans into a folder of the instructor's. Raises ValueError for a folder in which a learner works."""
+    """Copy the plans into an instructor's folder. Raises ValueError for a folder in which a learner
+    works."""
     return [
         _written(folder / path.name, path.read_text(encoding="utf-8")) for path in plans().values()
     ]
@@ -122,7 +124,7 @@ def notebook(number: str) -> Any:
 
 
 def solved(number: str) -> Any:
-    """A lesson's notebook with the plainest solutions in the cells of its exercises."""
+    """Return a lesson's notebook with the simplest solutions in the cells of its exercises."""
     found = notebook(number)
     for cell in found["cells"]:
         match = CHECK.search(cell["source"]) if cell["cell_type"] == "code" else None
@@ -137,7 +139,7 @@ def _cell(one: Solution) -> str:
 
 
 def _imports(before: str) -> str:
-    """What a file of solutions imports, without the words to those who write it."""
+    """Return the imports of a file of solutions, without the comments for its authors."""
     return "\n".join(line for line in before.splitlines() if line.startswith(("import ", "from ")))
 
 

@@ -1,4 +1,5 @@
-"""Notebooks to hand out: a lesson for grading, plain or for nbgrader, and the variants of an exam."""
+"""Notebooks to hand out: a lesson for grading, with or without nbgrader, and the variants of an
+exam."""
 
 from __future__ import annotations
 
@@ -71,7 +72,8 @@ def _lesson_file(number: str, folder: Path) -> list[Path]:
 
 
 def release_exam(variants: range, folder: Path, solved: bool = False) -> list[Path]:
-    """Writes the variants of the exam, a notebook each; `solved` with the answers in them, for whoever grades."""
+    """Write the variants of the exam, one notebook each. `solved` includes the answers, for the
+    grader."""
     return [
         _write(folder / f"exam_{n:03}{'_solved' if solved else ''}.ipynb", exam_notebook(n, solved))
         for n in variants
@@ -79,7 +81,7 @@ def release_exam(variants: range, folder: Path, solved: bool = False) -> list[Pa
 
 
 def exam_notebook(variant: int, solved: bool = False) -> dict[str, Any]:
-    """The notebook of one variant. Raises ValueError for a variant below 1."""
+    """Return the notebook of one variant. Raises ValueError for a variant below 1."""
     text = "Complete each cell. Other cells may be added. Restart the kernel and run all cells before you hand this file in."
     cells = [_markdown("start", f"# Exam, variant {variant}\n\n{text}")]
     cells.append(_code("imports", exam.IMPORTS))
@@ -99,8 +101,8 @@ def _marked(cell: dict[str, Any], match: Any) -> dict[str, Any]:
 
 
 def _graded(cell: dict[str, Any], match: Any) -> list[dict[str, Any]]:
-    """A cell to answer in and a locked one that grades it. What is between the marks nbgrader takes out of the
-    learners' notebook."""
+    """Return a cell for the answer and a locked cell that grades it. nbgrader removes the text
+    between the marks from the learners' notebook."""
     id, given = match["id"], cell["source"][: match.start()].strip()
     known = "".join(
         f"\n### BEGIN SOLUTION\n{one.source}\n### END SOLUTION" for one in solutions(id)[:1]
@@ -113,7 +115,7 @@ def _graded(cell: dict[str, Any], match: Any) -> list[dict[str, Any]]:
 
 
 def _nbgrader(id: str, **more: Any) -> dict[str, Any]:
-    """What nbgrader 0.9 knows of a cell (schema 3)."""
+    """Return nbgrader's metadata for a cell (nbgrader 0.9, schema 3)."""
     usual = {"grade_id": id, "schema_version": 3, "cell_type": "code"}
     return usual | dict.fromkeys(("grade", "locked", "solution", "task"), False) | more
 

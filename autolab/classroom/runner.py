@@ -1,8 +1,10 @@
-"""The process that runs one submission: `python -m autolab.classroom.runner`, started by `sandbox.py`.
+"""The process that runs one submission: `python -m autolab.classroom.runner`, started by
+`sandbox.py`.
 
-It gets its work as one line of JSON on its standard input, and says on what was its standard output, a line of JSON
-each: which cell begins, what it raised, what the answers gave. What learners print goes nowhere. It judges nothing: it
-is theirs as soon as their first cell runs.
+It reads its work as one line of JSON from standard input. It writes lines of JSON to its original
+standard output: which cell begins, which error it raised, what the answers returned. Everything
+that learners print is dropped. It judges nothing, because learners control this process from their
+first cell on.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from typing import Any
 
 
 def main() -> None:
-    """Runs the cells in order, and each answer on the inputs of its exercise as soon as its cell has run."""
+    """Run the cells in order, and run each answer on the inputs of its exercise as soon as its cell
+    has run."""
     job = json.loads(sys.stdin.readline())
     say = _speaker()
     _limit(job["memory"], job["seconds"])
@@ -25,7 +28,7 @@ def main() -> None:
     from . import exam
     from .isolation import write_only_below
 
-    if job["lesson"]:  # a lesson of the instructor's own; the cells import it from where it now is
+    if job["lesson"]:  # an instructor's own lesson; the cells import it from its current place
         stem, source, file = job["lesson"]
         run(stem, source, Path(file))
 
@@ -50,7 +53,8 @@ def main() -> None:
 
 
 def _seen(exercise: Any, expression: str, names: dict[str, Any]) -> dict[str, Any]:
-    """What the answer gave on each input, the public ones first: the order in which they are judged."""
+    """Return the results of the answer for each input, the public ones first, which is the order of
+    judging."""
     from ..lessons import exercise as lessons
     from .wire import encode
 
@@ -67,7 +71,8 @@ def _seen(exercise: Any, expression: str, names: dict[str, Any]) -> dict[str, An
 
 
 def _speaker() -> Any:
-    """What says a line; standard output and error lead nowhere from now on."""
+    """Return the function that writes a line. Standard output and standard error are dropped from
+    now on."""
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -81,20 +86,21 @@ def _speaker() -> Any:
 
 
 def _limit(memory: int, seconds: int) -> None:
-    """Limits of this process, where the system has them: bytes of memory, of one file, seconds on the processor."""
+    """Set limits for this process, if the system has them: bytes of memory, bytes of one file, CPU
+    seconds."""
     try:
         import resource
-    except ImportError:  # Windows
+    except ImportError:  # not on Windows
         return
     for name, most in (("AS", memory), ("FSIZE", 2**28), ("CPU", seconds), ("CORE", 0)):
         try:
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
-        except (ValueError, OSError):  # macOS has no limit of memory
+        except (ValueError, OSError):  # macOS cannot limit memory
             continue
 
 
 def _shell() -> Any:
-    """IPython's own shell, which is what runs the cells in a kernel, too."""
+    """Return IPython's own shell, which also runs the cells in a kernel."""
     from IPython.core.interactiveshell import InteractiveShell
 
     warnings.simplefilter("ignore")

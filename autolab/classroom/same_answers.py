@@ -1,4 +1,4 @@
-"""Which submissions have the same answers as another one."""
+"""Find submissions that have the same answers as another one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from .submission import Submission
 
-LEAST_NODES = 60  # of the syntax trees of all answers: shorter answers are equal by chance
+# shorter answers (counted in characters of their syntax trees) are often equal by chance
+LEAST_NODES = 60
 
 
 def flagged(submissions: list[Submission]) -> list[Submission]:

@@ -1,7 +1,7 @@
-"""Runs a submission in fresh processes with limits, and brings back what its answers gave.
+"""Run a submission in fresh processes with limits, and collect the results of its answers.
 
-A cell, or a call of an answer, that ends the process or does not end is left out, and the rest is run again without it.
-docs/grading.md says what this does not protect from.
+If a cell or a call of an answer ends the process or does not end, it is left out and the rest runs
+again without it. docs/grading.md says what this does not protect against.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any, TypeAlias
 from .isolation import namespaces
 from .submission import Submission
 
-START = 120  # seconds for Python and the kit to be there
-MOST = 64_000_000  # bytes that one process may say
+START = 120  # seconds to start Python and import the kit
+MOST = 64_000_000  # bytes that one process may write
 AGAIN = 5  # processes for one submission
 
 Lines: TypeAlias = "queue.Queue[bytes | None]"
@@ -32,7 +32,8 @@ Lines: TypeAlias = "queue.Queue[bytes | None]"
 
 @dataclass(frozen=True)
 class Limits:
-    """seconds: for one cell, or one answer. memory: bytes of one process. total: seconds for all of a submission."""
+    """seconds: for one cell or one answer. memory: bytes for one process. total: seconds for the
+    whole submission."""
 
     seconds: float = 60
     memory: int = 4 * 2**30
@@ -41,8 +42,8 @@ class Limits:
 
 @dataclass
 class Run:
-    """What came back. gave: exercise -> what the runner said of it. raised: cell -> error. stopped: cell, or exercise
-    -> why the process ended there."""
+    """The results of a run. gave: exercise -> what the runner reported. raised: cell -> error.
+    stopped: cell or exercise -> why the process ended there."""
 
     gave: dict[str, dict[str, Any]] = field(default_factory=dict)
     raised: dict[int, str] = field(default_factory=dict)
@@ -50,7 +51,7 @@ class Run:
 
 
 def run(submission: Submission, limits: Limits) -> Run:
-    """Runs all cells; never raises for what they do."""
+    """Run all cells. Never raises for anything the cells do."""
     done, until = Run(), time.monotonic() + limits.total
     for _ in range(AGAIN):
         place, why = _once(submission, limits, done, until)
@@ -63,8 +64,8 @@ def run(submission: Submission, limits: Limits) -> Run:
 
 
 def _once(submission: Submission, limits: Limits, done: Run, until: float) -> tuple[int | str, str]:
-    """One process, from the first cell on, without what stopped the ones before; where it stopped, and why, "" at the
-    end."""
+    """Run one process from the first cell on, without the cells that stopped earlier processes.
+    Return where it stopped and why, "" if it reached the end."""
     cells = []
     for cell in submission.cells:
         run = cell.number not in done.stopped
@@ -98,7 +99,7 @@ def _once(submission: Submission, limits: Limits, done: Run, until: float) -> tu
 def _follow(
     process: Any, lines: Lines, limits: Limits, done: Run, until: float
 ) -> tuple[int | str, str]:
-    """Notes what the process says, until it ends or its time is over."""
+    """Read what the process reports until it ends or its time is over."""
     place: int | str = 0
     limit: float = START
     while True:
@@ -139,7 +140,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _listen(pipe: Any, lines: Lines) -> None:
-    """Puts lines into the queue, and None at the end, or when it is too much."""
+    """Put lines into the queue, and None at the end or if there are too many."""
     total = 0
     with contextlib.suppress(OSError, ValueError):
         while line := pipe.readline(MOST):
@@ -161,7 +162,7 @@ def _last_words(process: Any) -> str:
 
 
 def _end(process: Any) -> None:
-    """Ends the process and all that it started and that did not leave its group."""
+    """End the process and everything it started that stayed in its process group."""
     with contextlib.suppress(OSError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
@@ -175,7 +176,8 @@ def _end(process: Any) -> None:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    """No home, no store, no keys that happen to be in the environment: what Python needs to start."""
+    """Return the environment of the process: what Python needs to start, without home, progress or
+    keys."""
     passed = "PATH LANG LC_ALL SYSTEMROOT LD_LIBRARY_PATH VIRTUAL_ENV AUTOLAB_ENGINE AUTOLAB_LAYOUT"
     kept = {name: os.environ[name] for name in passed.split() if name in os.environ}
     home = str(Path(__file__).parents[2])

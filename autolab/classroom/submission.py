@@ -1,4 +1,5 @@
-"""What a learner handed in: the cells of a notebook, which exercises they answer, and what somebody should look at."""
+"""What a learner handed in: the cells of a notebook, which exercises they answer, and what the
+instructor should look at."""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ from . import exam
 from ..lessons.folder import course_source, further
 from .papers import CHECK, checked, known, notebook
 
-LARGEST = 20_000_000  # bytes of a notebook, most of them pictures
+LARGEST = 20_000_000  # bytes of a notebook, which are mostly pictures
 SOURCE = 1_000_000  # characters of its code
 ANSWER = 1_000  # characters of an expression that answers an exercise
-# No pattern may take time by the square of a text: learners choose the text (tests/classroom/test_hostile.py).
+# No pattern may take quadratic time, because learners choose the text (tests/classroom/test_hostile.py).
 SUSPECT = {
     r"\bof_lesson\b|lessons\.solutions|\bimport[ \t]+solutions\b|\.reference\b|EXERCISES": "the kit's own answers",
     r"lessons\.(exercise|compare|book)|\bjudge\b|setattr\(\s*autolab|\bautolab\.\w+\s*=[^=]|\btorch\.\w+\s*=[^=]": "changes in the kit",
@@ -33,7 +34,7 @@ SUSPECT = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell. answers: exercise -> the expression that answers it, known when the cell has run."""
+    """A code cell. answers: exercise -> the expression that has the answer after the cell has run."""
 
     number: int
     source: str
@@ -62,7 +63,7 @@ class Submission:
 
 
 def read(path: Path, name: str) -> Submission:
-    """The submission in a file. Never raises for what is in it."""
+    """Return the submission in a file. Never raises for the content of the file."""
     try:
         if trouble := _unreadable(path):
             return Submission(name, {}, trouble=trouble)
@@ -153,7 +154,8 @@ def _foreign(ids: list[str]) -> str:
 
 
 def _answers(source: str, meta: dict[str, Any]) -> dict[str, str]:
-    """Exercise -> expression: by the lines that check, else by what the cell was released as."""
+    """Return exercise -> expression, from the lines that check an answer, or else from the released
+    notebook."""
     answers = {match["id"]: match["answer"] for match in CHECK.finditer(source)}
     if (
         not answers
@@ -168,13 +170,13 @@ def _is_expression(text: str) -> bool:
     try:
         ast.parse(text[: ANSWER + 1], mode="eval")
         return len(text) <= ANSWER
-    except (SyntaxError, ValueError, MemoryError, RecursionError):  # of one that nests too deep
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # of too deeply nested code
         return False
 
 
 @cache
 def _sources(number: str) -> frozenset[str]:
-    """The cells of a lesson as they were given: what is in them the learner did not write."""
+    """Return the cells of a lesson as released, which are not the learner's own code."""
     if number in LESSONS and LESSONS[number].notebook is None:
         return frozenset()
     more = [name for name in further(course_source()) if name.startswith(f"{number}_")]

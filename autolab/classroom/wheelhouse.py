@@ -1,4 +1,5 @@
-"""A wheelhouse: a folder with all that a room without internet needs to install the kit, and how to use it."""
+"""A wheelhouse: a folder with everything that a room without internet needs to install the kit,
+with instructions."""
 
 from __future__ import annotations
 
@@ -23,15 +24,16 @@ BY_PIP = {
     "RECORD",
     "direct_url.json",
     "uv_cache.json",
-}  # written by who installed it
+}  # written by the installer
 MADE = "made on: "
 
 
 def collect(folder: Path, say: Callable[[str], None] = print) -> str:
-    """Puts the kit, JupyterLab and all they depend on into a folder, as wheels, beside a README.txt; returns what is
-    there, in sentences. pip asks the package index for what is not there yet.
+    """Collect the kit, JupyterLab and everything they need as wheels in a folder, and write a
+    README.txt. Return sentences about the result. pip downloads what is missing.
 
-    Raises OSError for a folder that cannot be had, RuntimeError without pip and where pip fails.
+    Raises OSError for a folder that cannot be written, and RuntimeError without pip or if pip
+    fails.
     """
     folder = folder.expanduser()
     try:
@@ -50,7 +52,7 @@ def collect(folder: Path, say: Callable[[str], None] = print) -> str:
         str(folder),
         f"{kit}[lab,graphviz]",
     )
-    said = folder / "README.txt"  # of a run before, on another machine, too
+    said = folder / "README.txt"  # also files of an earlier run, perhaps on another machine
     before = said.read_text(encoding="utf-8").splitlines() if said.exists() else []
     made = dict.fromkeys([*(line for line in before if line.startswith(MADE)), MADE + _made_for()])
     said.write_text(_README.format(made="\n".join(made)), encoding="utf-8")
@@ -70,7 +72,8 @@ def _made_for() -> str:
 
 
 def _kit(folder: Path) -> Path:
-    """The kit's own wheel, in the folder: built from a clone, else packed again from the files that are installed."""
+    """Return the kit's own wheel in the folder: built from a clone, or else packed from the
+    installed files."""
     if not (CLONE / "pyproject.toml").exists():
         return repacked(KIT, folder)
     _pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(CLONE))
@@ -78,7 +81,7 @@ def _kit(folder: Path) -> Path:
 
 
 def _pip(*arguments: str) -> None:
-    """Runs this Python's pip, quietly; what it says last is the error."""
+    """Run this Python's pip without output; its last line becomes the error."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
     done = subprocess.run([*command, "--quiet"], capture_output=True, text=True)
     if "No module named pip" in done.stderr:
@@ -94,9 +97,9 @@ def _pip(*arguments: str) -> None:
 
 
 def repacked(name: str, folder: Path) -> Path:
-    """The wheel of an installed distribution, packed again from its files.
+    """Return the wheel of an installed distribution, packed again from its files.
 
-    Raises RuntimeError where it was not installed from a wheel.
+    Raises RuntimeError if it was not installed from a wheel.
     """
     found = metadata.distribution(name)
     tags = [
@@ -129,7 +132,7 @@ def repacked(name: str, folder: Path) -> Path:
                 parts = parts[1:]
             if (
                 parts != file.parts
-            ):  # beside the packages: data such as share/jupyter; scripts are made by who installs
+            ):  # data outside the packages, such as share/jupyter; the installer makes the scripts
                 if parts[0] in ("bin", "Scripts"):
                     continue
                 parts = (f"{stem}.data", "data", *parts)

@@ -1,7 +1,8 @@
-"""What an answer gave, as JSON: from the process that runs what a learner wrote to the one that judges it.
+"""Encode the results of an answer as JSON, to send them from the process that runs it to the one
+that judges it.
 
-Nothing of what comes back is run: where pickle would build any object, this builds numbers, texts, lists, tensors of
-numbers and exceptions.
+Decoding never runs code. Unlike pickle, which can build any object, it builds only numbers, texts,
+lists, tensors of numbers, and exceptions.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ DEEPEST = 12
 
 
 class Opaque:
-    """What is neither a number nor a text nor made of these: known by its kind and how it is written."""
+    """A value that JSON cannot hold, known only by its type and its text."""
 
     def __init__(self, kind: str, text: str) -> None:
         self.kind, self.text = kind, text
@@ -37,7 +38,8 @@ class Opaque:
 
 
 def encode(value: Any, depth: int = 0) -> Any:
-    """Any value as what JSON has; at most twelve levels deep and `LARGEST` numbers long, else as an `Opaque` is.
+    """Return any value as data for JSON, at most twelve levels deep and `LARGEST` numbers long;
+    other values become `Opaque`.
 
     >>> from autolab.classroom.wire import decode, encode
     >>> decode(encode({"x": torch.ones(2), "y": [float("inf"), None]}))
@@ -73,7 +75,7 @@ def encode(value: Any, depth: int = 0) -> Any:
 
 
 def _numbers(value: Any) -> Any:
-    """A tensor or an array of numbers; None for anything else."""
+    """Return a tensor or an array of numbers as data, or None for anything else."""
     if not isinstance(value, autolab.Tensor | np.ndarray | np.generic):
         return None
     kind = "tensor" if isinstance(value, autolab.Tensor) else "array"
@@ -91,7 +93,8 @@ def _numbers(value: Any) -> Any:
 
 
 def decode(data: Any) -> Any:
-    """What `encode` was given. Raises ValueError for what it does not write."""
+    """Return the value that `encode` was given. Raises ValueError for data that `encode` does not
+    write."""
     if not isinstance(data, dict):
         return data
     ((kind, inside),) = data.items()
@@ -130,7 +133,7 @@ def _error(name: str, text: str, notes: list[str]) -> BaseException:
     )
     quoted = (
         kind is KeyError and text[:1] in ("'", '"') and len(text) < 1000
-    )  # which says its key as it is written
+    )  # which prints its key with quotes
     error = KeyError(ast.literal_eval(text)) if quoted else _made(kind, text)
     for note in notes:
         error.add_note(note)
@@ -138,8 +141,9 @@ def _error(name: str, text: str, notes: list[str]) -> BaseException:
 
 
 def _made(kind: Any, text: str) -> BaseException:
-    """An error of that kind with that text; where its kind is made otherwise, one of the same name."""
-    with contextlib.suppress(TypeError):  # one that wants more than a text
+    """Return an error of this type with this text, or one with the same name if the type needs
+    other arguments."""
+    with contextlib.suppress(TypeError):  # a type that needs more than a text
         error: BaseException = kind(text)
         if str(error) == text:
             return error

@@ -1,12 +1,13 @@
-"""A concept inventory: twenty programs, and what their last line is; before the course, and again after it.
+"""A concept inventory: twenty programs and the question what their last line gives, before the
+course and after it.
 
     autolab.inventory("before")     # the questions, in a widget; what was answered is kept
     autolab.inventory("after")      # the same ideas in other programs
     autolab.inventory()             # what was gained, idea by idea, when both are handed in
     autolab.inventory.hand_in()     # writes a file for the instructor, with these answers and nothing else
 
-`autolab-kit inventory` on the command line does the same in a terminal, and makes the table of a class. `items.py`
-has the items, `sitting.py` what was answered, `gain.py` what follows from it, `group.py` the class, `asking.py` the
+`autolab-kit inventory` does the same in a terminal and makes the table of a class. `items.py` has
+the items, `sitting.py` the answers, `gain.py` the gain, `group.py` the class, and `asking.py` the
 widget. docs/teaching.md says how to use it.
 """
 
@@ -28,11 +29,12 @@ __all__ = [
 
 
 class _Package(types.ModuleType):
-    """`autolab.inventory` is this package, and the function that asks and tells."""
+    """The package `autolab.inventory`, which can also be called to ask the questions and to show
+    the result."""
 
     def __call__(self, when: str | None = None) -> Any:
-        """when: "before" or "after" shows the questions of that sitting in a widget; None says what was gained. Raises
-        ValueError for anything else."""
+        """when: "before" or "after" shows the questions of that sitting in a widget; None shows
+        what was gained. Raises ValueError for anything else."""
         if when is None:
             return report()
         from .asking import Inventory

@@ -1,4 +1,4 @@
-"""The inventory in a notebook, and in a terminal."""
+"""Ask the inventory in a notebook or in a terminal."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ NOTE = "`torch` is autolab or PyTorch, `np` is NumPy. `runs(f)` is True when f()
 
 
 class Inventory(Displayed):
-    """The questions of one sitting, one after the other. An answer is kept at once; handed in, the sitting stays as it
-    is.
+    """The questions of one sitting, one after the other. Each answer is kept at once; after handing
+    in, the sitting cannot change.
 
-    Traits: `answers` (number of an item as text -> choice), `handed_in`, `said` (HTML: how far one has come, once it is
-    handed in).
+    Traits: `answers` (the number of an item as text -> choice), `handed_in`, `said` (HTML: the
+    learner's progress, once the sitting is handed in).
     """
 
     _esm = assets.loader("inventory")
@@ -85,8 +85,8 @@ class Inventory(Displayed):
 
 
 def in_terminal(sitting: Sitting) -> Sitting:
-    """Asks what is not answered yet in a terminal; returns the sitting as it then is. An empty line, or the end of the
-    input, stops; what was answered is kept."""
+    """Ask the open questions in a terminal and return the sitting. An empty line or the end of the
+    input stops; answers are kept."""
     if sitting.handed_in:
         return sitting
     print(
@@ -108,7 +108,7 @@ def in_terminal(sitting: Sitting) -> Sitting:
 
 
 def _number(last: int) -> int:
-    """What was typed, 1 to `last`; 0 for nothing."""
+    """Return the typed number from 1 to `last`, or 0 for an empty line."""
     while True:
         try:
             typed = input("> ").strip()

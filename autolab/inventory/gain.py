@@ -1,4 +1,4 @@
-"""What was gained between the two sittings: by one learner, and as Hake's normalised gain."""
+"""The gain between the two sittings, of one learner and as Hake's normalized gain."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .sitting import SITTINGS, Sitting, sittings
 
 
 def hake(before: float, after: float) -> float | None:
-    """Hake's normalised gain: what was gained, as a part of what could be gained. None where it is undefined, because
-    all was right before.
+    """Return Hake's normalized gain: the part of what could be gained that was gained. None if all
+    was right before.
 
-    before, after: the part that was right, 0 to 1. Negative where it got worse. Hake (1998) calls 0.7 and more high,
-    less than 0.3 low.
+    before, after: the part of right answers, 0 to 1. The gain is negative if the result got worse.
+    Hake (1998) calls 0.7 and more high, less than 0.3 low.
 
     >>> from autolab.inventory import hake
     >>> hake(0.25, 0.75), hake(1.0, 1.0)
@@ -27,14 +27,14 @@ def hake(before: float, after: float) -> float | None:
 
 @dataclass(frozen=True)
 class Change:
-    """What became of one idea. word: "learned", "known", "not yet" or "lost"."""
+    """How one idea changed. word: "learned", "known", "not yet" or "lost"."""
 
     item: Item
     word: str
 
     @classmethod
     def of(cls, item: Item, before: Sitting, after: Sitting) -> Change:
-        """By whether it was right before, and after."""
+        """Return the change from whether the idea was right before and after."""
         words = {
             (False, True): "learned",
             (True, True): "known",
@@ -45,7 +45,7 @@ class Change:
 
 
 def report() -> Message:
-    """How far the learner has come; idea by idea what was gained, when both sittings are handed in."""
+    """Return the learner's progress and, if both sittings are handed in, the gain for each idea."""
     mine = sittings(progress.events())
     if not all(when in mine and mine[when].handed_in for when in SITTINGS):
         rows = tuple((when, _state(mine.get(when))) for when in SITTINGS)
@@ -78,7 +78,7 @@ def _state(one: Sitting | None) -> str:
 
 
 def _row(change: Change, after: Sitting) -> str:
-    """The idea; where the misconception is still believed, it too."""
+    """Return the row of an idea, with the misconception if the learner still believes it."""
     if (number := after.believed(change.item)) is not None:
         return f"{change.item.idea}. You answered as if: {SPECIMENS[number].belief}"
     return f"{change.item.idea}."

@@ -14,25 +14,25 @@ from .items import ITEMS
 from .sitting import SITTINGS, Sitting, sittings
 
 FEW = 10
-"""With fewer learners one answer moves a gain by so much that it says little."""
+"""With fewer learners, one answer changes a gain so much that it says little."""
 
 
 @dataclass(frozen=True, repr=False)
 class Group:
-    """Learners who handed both sittings in, by the name of their file, and the `others` who did not."""
+    """Learners who handed in both sittings, by file name, and the `others` who did not."""
 
     learners: dict[str, tuple[Sitting, Sitting]]
     others: tuple[str, ...] = ()
 
     def part_right(self, number: int | None, when: str) -> float:
-        """The part of the answers that was right in a sitting, 0 to 1: to one item, or with None to all."""
+        """Return the part of right answers in a sitting, 0 to 1, for one item or (None) for all."""
         asked = [item for item in ITEMS if number in (None, item.number)]
         place = SITTINGS.index(when)
         right = sum(both[place].right(item) for both in self.learners.values() for item in asked)
         return right / (len(self.learners) * len(asked))
 
     def part_believing(self, number: int, when: str) -> float:
-        """The part of the learners, 0 to 1, whose answer follows from the misconception."""
+        """Return the part of the learners, 0 to 1, whose answer follows from the misconception."""
         (item,) = (item for item in ITEMS if number in item.numbers)
         place = SITTINGS.index(when)
         return sum(both[place].believed(item) == number for both in self.learners.values()) / len(
@@ -41,8 +41,9 @@ class Group:
 
     @property
     def table(self) -> list[dict[str, str]]:
-        """A row for each misconception, and one for all of them together. Parts are percentages; a gain that is
-        undefined is an empty text. Of two misconceptions in one item the second row says only who believed it."""
+        """Return a row for each misconception and one for all of them. Parts are percentages, and
+        an undefined gain is an empty text. If an item has two misconceptions, the second row says
+        only how many believe it."""
         rows = []
         for item in ITEMS if self.learners else ():
             for number in item.numbers:
@@ -65,7 +66,7 @@ class Group:
 
     @property
     def csv(self) -> str:
-        """The table as comma-separated values."""
+        """Return the table as comma-separated values."""
         out = io.StringIO()
         rows = self.table
         writer = csv.DictWriter(
@@ -106,7 +107,7 @@ class Group:
 def _row(
     number: str, idea: str, right: list[float], held: str, holding: str, belief: str
 ) -> dict[str, str]:
-    """right: the parts before and after, or nothing."""
+    """Return one row. right: the parts before and after, or nothing."""
     before, after = (f"{100 * part:.0f}" for part in right) if right else ("", "")
     gain = hake(*right) if right else None
     return {
@@ -116,10 +117,10 @@ def _row(
 
 
 def read_group(folder: str | Path) -> Group:
-    """The class whose files are in a folder and the folders in it: what `hand_in` wrote, or whole stores, `*.jsonl`.
-    One file is one learner; lines that are no events are passed over.
+    """Return the class whose files are in a folder and its subfolders: files of `hand_in`, or whole
+    progress files `*.jsonl`. One file is one learner; lines that are not events are skipped.
 
-    Raises FileNotFoundError when there is no such folder, or no such file in it.
+    Raises FileNotFoundError if there is no such folder, or no such file in it.
     """
     files = sorted(Path(folder).rglob("*.jsonl"))
     if not files:

@@ -1,8 +1,8 @@
-"""The items: twenty ideas, each asked by two programs of the same build with other numbers.
+"""The items: twenty ideas, each asked by two programs of the same form with different numbers.
 
-What an item offers is what some engine gives: the key is what the right engine gives, `beliefs` what the specimens of
-its misconceptions give (`autolab.specimens`, by the same numbers); `others` are slips of the same kind. A test runs
-them all, and holds that none of the 25 misconceptions is left out.
+Each choice of an item is the result of an engine: the key comes from the right engine, `beliefs`
+from the specimens of its misconceptions (`autolab.specimens`), and `others` are slips of the same
+kind. A test runs all of them and checks that each of the 25 misconceptions appears.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ FORMS = ("A", "B")
 
 @dataclass(frozen=True)
 class Form:
-    """One program, whose last line is asked for, and what is offered. text: the program. key: right. beliefs: what
-    follows from each misconception. others: what is offered besides, so that it is four."""
+    """One program whose last line is asked for, with its choices. text: the program. key: the right
+    answer. beliefs: the answer that follows from each misconception. others: further wrong answers,
+    so that there are four choices."""
 
     text: str
     key: str
@@ -41,21 +42,21 @@ class Form:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """All that is offered but `PASS`, the key first."""
+        """Return all choices except `PASS`, the key first."""
         return (self.key, *self.beliefs, *self.others)
 
     def shuffled(self, id: str, learner: str) -> tuple[str, ...]:
-        """What is offered, in this learner's order, `PASS` last."""
+        """Return the choices in this learner's order, with `PASS` last."""
         return (*Random(f"{id} {learner}").sample(self.choices, len(self.choices)), PASS)
 
     def run(self, torch: Any) -> Any:
-        """What the last line is."""
+        """Return the value of the last line."""
         *before, last = ast.parse(self.text).body
         assert isinstance(last, ast.Expr)
         names: dict[str, Any] = {"torch": torch, "np": np, "runs": runs}
         with ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
-            warnings.simplefilter("ignore")  # .grad of what is no leaf
+            warnings.simplefilter("ignore")  # `.grad` of a tensor that is not a leaf
             if '"cuda"' in self.text and torch is autolab:
                 stack.enter_context(torch.cuda.simulate())
             exec(compile(ast.Module(before, []), "<item>", "exec"), names)
@@ -64,8 +65,8 @@ class Form:
 
 @dataclass(frozen=True)
 class Item:
-    """numbers: of the misconceptions, one or two. idea: what somebody knows who answers rightly. a, b: the two
-    forms."""
+    """One idea. numbers: its one or two misconceptions. idea: what a learner knows who answers
+    correctly. a, b: the two forms."""
 
     numbers: tuple[int, ...]
     idea: str
@@ -74,15 +75,16 @@ class Item:
 
     @property
     def number(self) -> int:
-        """What it is called by: the first of its misconceptions."""
+        """Return the number of the item, which is that of its first misconception."""
         return self.numbers[0]
 
     def form(self, letter: str) -> Form:
-        """The form "A" or "B"."""
+        """Return the form "A" or "B"."""
         return self.a if letter == "A" else self.b
 
     def given_by(self, letter: str, number: int = 0) -> str:
-        """What the right engine, or with a number that of the misconception, gives in a form, as it is offered.
+        """Return the answer of the right engine in a form, or with a number the answer of that
+        misconception, written as a choice.
 
         >>> from autolab.inventory.items import ITEMS
         >>> ITEMS[0].given_by("A"), ITEMS[0].given_by("A", 5)
@@ -93,7 +95,7 @@ class Item:
 
 
 def runs(action: Any) -> bool:
-    """Whether it raises nothing: a word that some programs use."""
+    """Return whether a program raises no error, which some of the programs ask."""
     try:
         action()
     except (TypeError, RuntimeError, ValueError):
@@ -102,7 +104,7 @@ def runs(action: Any) -> bool:
 
 
 def said(outcome: Outcome) -> str:
-    """What a program gave, as a choice says it: "11", "[2, 12]", "None", "an error".
+    """Return the result of a program as a choice: "11", "[2, 12]", "None", "an error".
 
     >>> from autolab.inventory.items import said
     >>> from autolab.specimens import Outcome
@@ -131,8 +133,8 @@ def _item(
     changed: dict[str, str],
     b: tuple[str, ...],
 ) -> Item:
-    """An item by its form A; `changed` says which names and numbers form B has in their places. a, b: what is offered,
-    the key first, then what follows from each misconception."""
+    """Return an item from its form A; `changed` maps names and numbers to those of form B. a, b:
+    the choices, the key first, then the answer of each misconception."""
     text = textwrap.dedent(code).strip()
     places = "|".join(
         rf"(?<![\w.]){re.escape(one)}(?!\w|\.\d)" for one in sorted(changed, key=len, reverse=True)
@@ -313,4 +315,4 @@ ITEMS = (
     """, ("[0, 1]", "[1, 1]", "[0, 0]", "[1, 0]"), {"t": "m", "1500": "2048", "1 ms": "3 ms", "start": "begun"},
     ("[0, 3]", "[3, 3]", "[0, 0]", "[3, 0]")),
 )  # fmt: skip
-"""In the order in which they are asked."""
+"""The items in the order in which they are asked."""

@@ -1,8 +1,9 @@
-"""One sitting: which form is asked, what was answered so far, whether it is handed in. All of it is in
+"""One sitting: which form is asked, the answers so far, and whether it is handed in, all kept in
 `autolab.progress`.
 
-An answer is an event "before.A.05": sitting, form, item; the end of a sitting is "before.A.done". Whether it was right
-is not kept: that follows from what was chosen, and `autolab.progress()` is not to tell it between the two sittings.
+An answer is an event "before.A.05": sitting, form, item. The end of a sitting is "before.A.done".
+Whether an answer was right is not recorded, because `autolab.progress()` must not tell it between
+the sittings; it follows from the choice.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ DONE = "done"
 
 @dataclass(frozen=True)
 class Sitting:
-    """What one learner answered in one sitting. when: "before" or "after". letter: the form. answers: number of the
-    item to what was chosen. handed_in: whether the learner ended it."""
+    """The answers of one learner in one sitting. when: "before" or "after". letter: the form.
+    answers: the number of an item -> the choice. handed_in: whether the learner ended it."""
 
     when: str
     letter: str
@@ -32,15 +33,15 @@ class Sitting:
     handed_in: bool
 
     def form(self, item: Item) -> Form:
-        """The program of an item in this sitting."""
+        """Return the program of an item in this sitting."""
         return item.form(self.letter)
 
     def right(self, item: Item) -> bool:
-        """Whether an item was answered rightly; what was left out was not."""
+        """Return whether an item was answered correctly; skipped items were not."""
         return self.answers.get(item.number) == self.form(item).key
 
     def believed(self, item: Item) -> int | None:
-        """The number of the misconception that the answer to an item follows from; None for any other answer."""
+        """Return the number of the misconception that the answer to an item follows from, or None."""
         given = self.answers.get(item.number)
         return next(
             (n for n, belief in zip(item.numbers, self.form(item).beliefs) if belief == given), None
@@ -48,16 +49,16 @@ class Sitting:
 
     @property
     def score(self) -> int:
-        """How many items were answered rightly."""
+        """Return how many items were answered correctly."""
         return sum(map(self.right, ITEMS))
 
     def offered(self, item: Item) -> tuple[str, ...]:
-        """The choices of an item, in this learner's order."""
+        """Return the choices of an item in this learner's order."""
         return self.form(item).shuffled(f"{self.letter}{item.number}", progress.learner())
 
     def answer(self, item: Item, choice: str) -> Sitting:
-        """Keeps an answer; the sitting as it is then. Raises ValueError for what is not offered, and after the sitting
-        was handed in."""
+        """Record an answer and return the new sitting. Raises ValueError for an answer that is not
+        offered, and if the sitting was handed in."""
         offered = self.offered(item)
         if choice not in offered or self.handed_in:
             expected = (
@@ -80,7 +81,7 @@ class Sitting:
         return Sitting(self.when, self.letter, self.answers | {item.number: choice}, False)
 
     def end(self) -> Sitting:
-        """Hands the sitting in: its answers stay as they are."""
+        """Hand in the sitting, so that its answers cannot change."""
         if not self.handed_in:
             progress.record(
                 "inventory", f"{self.when}.{self.letter}.{DONE}", given=len(self.answers)
@@ -89,8 +90,8 @@ class Sitting:
 
 
 def sittings(events: Iterable[Event]) -> dict[str, Sitting]:
-    """The sittings that events tell of, by "before" and "after"; a `reset` begins one anew, the latest answer to an
-    item counts."""
+    """Return the sittings in events, by "before" and "after". A `reset` starts a sitting again, and
+    the latest answer to an item counts."""
     found: dict[str, Sitting] = {}
     known = {item.number for item in ITEMS}
     for event in events:
@@ -112,10 +113,10 @@ def sittings(events: Iterable[Event]) -> dict[str, Sitting]:
 
 
 def sitting(when: str) -> Sitting:
-    """The learner's sitting, as far as it has come. Half of the learners begin with form A, half with B, and get the
-    other one afterwards.
+    """Return the learner's sitting with its answers so far. Half of the learners begin with form A
+    and half with form B, and get the other form afterwards.
 
-    Raises ValueError when `when` is neither "before" nor "after".
+    Raises ValueError if `when` is neither "before" nor "after".
     """
     if when not in SITTINGS:
         raise fail(
@@ -131,8 +132,8 @@ def sitting(when: str) -> Sitting:
 
 
 def reset(when: str) -> str:
-    """Let a learner answer a sitting again: what was answered in it no longer counts. Raises ValueError when `when` is
-    neither "before" nor "after"."""
+    """Let a learner answer a sitting again; earlier answers no longer count. Raises ValueError if
+    `when` is neither "before" nor "after"."""
     sitting(when)
     progress.record("reset", when)
     return (
@@ -141,9 +142,11 @@ def reset(when: str) -> str:
 
 
 def hand_in(path: str | Path | None = None) -> Path:
-    """Writes the answers to the inventory, and no other events, into a file for the instructor; returns where it is.
+    """Write the answers to the inventory, and no other events, into a file for the instructor.
+    Return its path.
 
-    path: the file; without one `inventory-` and a random word of this learner's own, in the working directory.
+    path: the file; by default `inventory-` and a random word of this learner, in the working
+    directory.
     """
     target = (
         Path(path) if path is not None else Path(f"inventory-{progress.learner() or 'mine'}.jsonl")

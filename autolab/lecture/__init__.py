@@ -28,6 +28,7 @@ def write(
     tell: Tell | None = None,
     room: str = "",
     code: str = "",
+    core: bool = False,
 ) -> Path:
     """Write the slides of a notebook to one HTML file and return its path.
 
@@ -36,14 +37,22 @@ def write(
     one. run: False takes the outputs that are stored in the notebook, in which widgets are pictures. tell: called
     before each cell that runs, with the notebook's name, the cell's number and how many there are. room: the address of
     a room such as "http://192.168.1.5:8765", where phones answer the predictions that have a name: each has a QR code
-    beside it. code: of that room; without it phones ask for it.
+    beside it. code: of that room; without it phones ask for it. core: leave out exercises and
+    everything else that learners do alone.
 
     Raises FileNotFoundError where a file is missing, ValueError where `notebook`, `room` or `code` is none, and
     RuntimeError, naming the cell, where one fails that is not tagged "raises-exception", or where segno, which makes QR
     codes, is not installed.
     """
     return _write(
-        Path(notebook), Path(path), None if notes is None else Path(notes), run, tell, room, code
+        Path(notebook),
+        Path(path),
+        None if notes is None else Path(notes),
+        run,
+        tell,
+        room,
+        code,
+        core,
     )[0]
 
 
@@ -55,9 +64,10 @@ def write_all(
     tell: Tell | None = None,
     room: str = "",
     code: str = "",
+    core: bool = False,
 ) -> Path:
     """Write the slides of several notebooks into `folder`, and a page `index.html` that names them; returns its path.
-    run, tell, room, code: as of `write`."""
+    run, tell, room, code, core: as of `write`."""
     from . import deck
 
     folder = Path(folder)
@@ -65,7 +75,7 @@ def write_all(
     rows = []
     for notebook in map(Path, notebooks):
         name = f"{notebook.stem}.html"
-        title, sections = _write(notebook, folder / name, None, run, tell, room, code)[1:]
+        title, sections = _write(notebook, folder / name, None, run, tell, room, code, core)[1:]
         items = "".join(
             f'<li><a href="{escape(name)}#/{escape(id)}">{escape(words)}</a></li>'
             for id, words in sections
@@ -86,6 +96,7 @@ def _write(
     tell: Tell | None,
     room: str,
     code: str,
+    core: bool,
 ) -> tuple[Path, str, list[tuple[str, str]]]:
     from . import deck, markdown, notes, running, slides
 
@@ -96,6 +107,8 @@ def _write(
             phone.address(room, code)
         )  # what is wrong with it is said before the notebook runs
     cells = running.cells(notebook, run, tell)
+    if core:
+        cells = [cell for cell in cells if not slides.is_for_learners_alone(cell)]
     beside = notebook.parent / "plans" / f"{notebook.stem}.md"
     if plan is None and markdown.within(notebook.parent, beside):
         plan = beside

@@ -28,7 +28,14 @@ LINES = 19.0
 """The lines of text that fit on a slide below its heading."""
 
 LEFT_OUT = {"setup", "progress", "remove-cell", "remove_cell"}
+ALONE = {"exercise", "words", "open", "practice"}
 _QUESTION = re.compile(r"\bpredict\(\s*[\"'](?:\w+\.)?(q\d+)[\"']")
+
+
+def is_for_learners_alone(cell: Any) -> bool:
+    """Return whether a cell is work for learners, such as an exercise. Headings of sections are not."""
+    tags = set(cell.metadata.get("tags", ()))
+    return bool(ALONE & tags) and "section" not in tags
 
 
 @dataclass

@@ -1,7 +1,7 @@
-"""Answering without Jupyter: the address of a question on the room's page for phones, and its QR code.
+"""Answer without Jupyter: the address of a question on the room's page for phones, and its QR code.
 
-What the page needs stands after the `#` of the address, which no server is sent: the room's code, the question's name,
-and the answers offered where the room does not know them.
+The page's data stands after the `#` of the address, which browsers do not send to servers: the
+room's code, the question's id, and the choices if the room does not know them.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from .student import _address, _code
 from .questions import known
 
 LONGEST = (
-    300  # characters of an address; a longer one makes a code that is hard to take from a wall
+    300  # characters of an address; a longer one gives a code that is hard to scan from a wall
 )
-QUIET = 4  # squares of white around a code: its norm (ISO/IEC 18004) asks for them
+QUIET = 4  # white squares around a code, as its standard requires (ISO/IEC 18004)
 
 
 def address(room: str, code: str = "", id: str = "", choices: tuple[str, ...] = ()) -> str:
-    """Where a phone answers a question. room: "http://192.168.1.5:8765". code: of the room, "" to have it typed.
-    id: of the question, "" for all that are open. choices: the answers offered.
+    """Return the address at which a phone answers a question. room: "http://192.168.1.5:8765".
+    code: the room's code, "" if the student types it. id: the question, "" for all open questions.
+    choices: the answers offered.
 
-    Raises ValueError for what is no address or no code.
+    Raises ValueError for an invalid address or code.
     """
     base = f"{_address(room)}/phone"
     parts = [_code(code) if code else "", id, *(() if known(id) else choices)]
     if len(_joined(base, parts)) > LONGEST:
-        parts = parts[:2]  # the answer is typed, then
+        parts = parts[:2]  # then the student types the answer
     return _joined(base, parts)
 
 
@@ -39,9 +40,10 @@ def _joined(base: str, parts: list[str]) -> str:
 
 
 def squares(text: str) -> tuple[int, str]:
-    """A QR code: how many squares its side has, its white border among them, and its black ones as the path of an SVG.
+    """Return a QR code: the number of squares along its side, with its white border, and the black
+    squares as an SVG path.
 
-    Raises RuntimeError where segno is not installed.
+    Raises RuntimeError without segno.
     """
     try:
         import segno
@@ -59,7 +61,7 @@ def squares(text: str) -> tuple[int, str]:
 
 
 def figure(text: str) -> str:
-    """The QR code of an address with the address below it, as HTML for a page of its own."""
+    """Return the QR code of an address, with the address below it, as HTML."""
     side, path = squares(text)
     where, _, said = text.partition("#")
     code = said.partition("/")[0]

@@ -1,7 +1,7 @@
-"""What the room knows of a question before anybody answers: the answers that are offered, and the right one.
+"""What the room knows about a question before anybody answers: the choices and the right answer.
 
-The course's questions are in the kit, the instructor's in the notebooks of `--questions`. A right answer is one that
-the kit knows, or one that a stored output of the notebook tells. Nothing of it is asked of a student's machine.
+The course's questions are in the kit, the instructor's in the notebooks of `--questions`. A right
+answer comes from the kit or from a stored output of the notebook, never from a student's machine.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from ..lessons.folder import course_source, lessons, notebooks
 from ..trace.captions.sentences import STATE_WORDS
 from ..widgets.predict import agree, numbers
 
-OTHER = "another answer"  # what no choice and no number is counted as: the class does not read it
+# stands for answers that are neither a choice nor a number; the class does not see their text
+OTHER = "another answer"
 SHOWN = "no answer: it was shown"
 STATES = {
     *STATE_WORDS,
     *(word for words in STATE_WORDS.values() for word in words),
     "returned by grad()",
 }
-NUMBERS = ("number", "value", "grad", "shape")  # kinds of questions that are answered by numbers
+NUMBERS = ("number", "value", "grad", "shape")  # kinds of questions that are answered with numbers
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question. ask: its text, "" where only its name is known. choices: the answers offered, () where one is typed
-    in. key: the right one, "" where the room cannot tell. kind: of numbers, or anything else."""
+    """A question. ask: its text, "" if only its id is known. choices: the answers offered, () if
+    the answer is typed. key: the right answer, "" if the room does not know it. kind: a kind of
+    number, or anything else."""
 
     id: str
     ask: str = ""
@@ -42,7 +44,8 @@ class Asked:
     kind: str = ""
 
     def counted(self, given: str) -> str:
-        """Return an answer as it is counted: 6, 6.0 and " 6" are one, and what cannot be an answer is `OTHER`."""
+        """Return the form in which an answer is counted: 6, 6.0 and " 6" are the same, and invalid
+        answers are `OTHER`."""
         text = given.strip()
         if not text or text in self.choices:
             return text or SHOWN
@@ -51,16 +54,16 @@ class Asked:
         if self.kind == "state":
             return text if text in STATES else OTHER
         number = _number(text)
-        computed = re.fullmatch(r"[\d\s.,*/^+()\[\]e-]+", text)  # an explorer takes 2*3*4
+        computed = re.fullmatch(r"[\d\s.,*/^+()\[\]e-]+", text)  # an explorer accepts 2*3*4
         return OTHER if self.kind in NUMBERS and not (number or computed) else number or text
 
     def right(self, text: str) -> bool:
-        """Return whether an answer, as it is counted, is the right one."""
+        """Return whether a counted answer is right."""
         return bool(self.key) and agree(text, self.key)
 
 
 def _number(text: str) -> str | None:
-    """A number, or several, as one text; None for what is none."""
+    """Return one or several numbers as one text, or None for other text."""
     try:
         found = numbers(text)
     except (ValueError, TypeError, MemoryError, RecursionError):
@@ -73,7 +76,7 @@ def _number(text: str) -> str | None:
 
 @cache
 def course() -> dict[str, Asked]:
-    """Return the course's questions by name: its predictions, and what its notebooks ask in an explorer."""
+    """Return the course's questions by id: its predictions, and the questions of its explorers."""
     source, found = course_source(), dict[str, Asked]()
     for number in lessons(source):
         told: dict[str, Asked] = {}
@@ -87,7 +90,7 @@ def course() -> dict[str, Asked]:
 
 
 def known(id: str) -> Asked | None:
-    """Return the course's own prediction of this name; None where it has none."""
+    """Return the course's prediction with this id, or None."""
     number = id.partition(".")[0]
     try:
         there = re.fullmatch("[0-9]{2}", number) and id in book.lesson(number).QUESTIONS
@@ -97,10 +100,10 @@ def known(id: str) -> Asked | None:
 
 
 def declared(path: Path) -> dict[str, Asked]:
-    """Return the questions that have a name, such as `id="my.1"`, in a notebook, in each notebook of a folder, or in a
-    file of Python.
+    """Return the questions with an id, such as `id="my.1"`, in a notebook, in the notebooks of a
+    folder, or in a Python file.
 
-    Raises OSError for what cannot be read, ValueError for what is no notebook.
+    Raises OSError if a file cannot be read, and ValueError for a file that is not a notebook.
     """
     if path.is_dir():
         return {
@@ -121,9 +124,10 @@ def declared(path: Path) -> dict[str, Asked]:
 
 
 def _answered(cells: list[tuple[str, Any]]) -> dict[str, Asked]:
-    """The questions of cells, with the answers that `reveal` told when the notebook ran: `guess.reveal(x.grad)`."""
+    """Return the questions of cells, with the answers that `guess.reveal(x.grad)` showed when the
+    notebook ran."""
     found: dict[str, Asked] = {}
-    called: dict[str, str] = {}  # name of a variable -> name of its question
+    called: dict[str, str] = {}  # the name of a variable -> the id of its question
     for source, outputs in cells:
         for variable, one in _questions(source).items():
             found[one.id] = one
@@ -136,7 +140,7 @@ def _answered(cells: list[tuple[str, Any]]) -> dict[str, Asked]:
 
 
 def outcome(outputs: Any) -> str:
-    """What a stored verdict tells to be the answer; "" where there is none."""
+    """Return the right answer that a stored verdict shows, or "" without a verdict."""
     for output in outputs:
         html = "".join(output.get("data", {}).get("text/html", ""))
         if told := re.search(r"<strong>It is: (.*?)</strong>", html, re.S):
@@ -145,11 +149,12 @@ def outcome(outputs: Any) -> str:
 
 
 def _questions(source: str) -> dict[str, Asked]:
-    """The questions in Python, by the variable that each is kept in; where there is none by a space and their names."""
+    """Return the questions in Python code by the variable that holds each one; without a variable
+    by a space and the id."""
     lines = source.split("\n")
     try:
         tree = ast.parse("\n".join(line if line[:1] not in ("%", "!") else "" for line in lines))
-    except (SyntaxError, ValueError, MemoryError, RecursionError):  # IPython's own ways to write
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # IPython's own syntax
         ids = re.findall(r"""\bid\s*=\s*["']([^"']+)["']""", source)
         return {f" {id}": Asked(id) for id in ids}
     found: dict[str, Asked] = {}
@@ -166,7 +171,8 @@ def _questions(source: str) -> dict[str, Asked]:
 
 
 def _question(call: ast.Call) -> Asked | None:
-    """A call that asks, `Prediction("…", […], id="my.1")`, `predict("01.q1")`, `explorer.ask("w", "grad", id="a")`."""
+    """Return the question of a call such as `Prediction("…", […], id="my.1")`, `predict("01.q1")`
+    or `explorer.ask("w", "grad", id="a")`."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     given: dict[Any, Any] = dict(enumerate(call.args))
     given |= {word.arg: word.value for word in call.keywords if word.arg}

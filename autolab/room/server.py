@@ -1,8 +1,9 @@
-"""The web server of a room: one page, what it shows, and what students send. It is Tornado's, on which JupyterLab runs.
+"""The web server of a room: its pages, and the messages of students. It uses Tornado, as JupyterLab
+does.
 
-Refused are other hosts' names (a page elsewhere that calls itself this machine), other pages' scripts, wrong codes,
-more than `RATE` messages a second from one student, more newcomers from one address than a full hall has, anything
-above `LARGEST` bytes, and connections above what the system lets a program hold.
+It refuses unknown host names (a foreign page that claims to be this machine), scripts of other
+pages, wrong codes, more than `RATE` messages a second from one student, too many new students from
+one address, messages above `LARGEST` bytes, and more connections than the system allows a program.
 """
 
 from __future__ import annotations
@@ -30,15 +31,13 @@ from .questions import Asked, declared
 from .tally import STUDENTS, Tally
 
 STATIC = Path(__file__).parent / "static"
-LARGEST = 8192  # bytes; both sittings of the inventory are 2,000
-RATE, BURST = 1.0, 30.0  # messages of one student: in the long run a second, and at once
-CONNECTIONS = (
-    4096  # open ones, where the system lets a program have so many; a phone holds one or two
-)
+LARGEST = 8192  # bytes of a message; both sittings of the inventory take 2,000
+RATE, BURST = 1.0, 30.0  # messages of one student: per second on average, and at once
+CONNECTIONS = 4096  # open connections, if the system allows as many; a phone holds one or two
 HALL, DOOR = (
     400.0,
     1.0,
-)  # new students from one address, which may be a whole hall's: at once, and then a second
+)  # new students from one address, which may be a whole hall's: at once, and per second
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -49,20 +48,22 @@ HEADERS = {
 
 
 class Limits:
-    """Who may send now: students by their messages, addresses by the students that come from there. clock: seconds."""
+    """The limits for students (by their messages) and for addresses (by new students). clock:
+    returns seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._left: dict[str, tuple[float, float]] = {}  # student or address -> what is left, when
+        # student or address -> how many are left, and since when
+        self._left: dict[str, tuple[float, float]] = {}
         self._entered: Counter[str] = Counter()  # address -> students
 
     def may_send(self, who: str) -> bool:
-        """Whether one more message of a student is taken."""
+        """Return whether one more message of a student is accepted."""
         return self._may(f"student {who}", BURST, RATE)
 
     def may_enter(self, address: str) -> bool:
-        """Whether one more student is taken from an address. Asked with the right code only: no wrong code locks out
-        those who share the address."""
+        """Return whether an address may send one more new student. Only asked if the code is right,
+        so wrong codes cannot lock out others with the same address."""
         place = _network(address)
         if self._entered[place] >= STUDENTS // 2 or not self._may(place, HALL, DOOR):
             return False
@@ -80,7 +81,7 @@ class Limits:
 
 
 def _network(address: str) -> str:
-    """An address; of IPv6 the network, for in that a machine has as many addresses as it likes."""
+    """Return an address, or for IPv6 its network, because one machine can have many IPv6 addresses."""
     found = ipaddress.ip_address(address.partition("%")[0])
     return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address
 
@@ -121,11 +122,11 @@ class _Handler(web.RequestHandler):
     ) -> None:
         if not isinstance(
             error, web.HTTPError
-        ):  # what is refused is told to who asked, and to nobody else
+        ):  # the error goes to the sender only, not to the log
             super().log_exception(kind, error, trace)
 
     def message(self) -> dict[str, Any]:
-        """What was sent, a JSON object."""
+        """Return the sent JSON object."""
         try:
             said = json.loads(self.request.body)
         except (ValueError, RecursionError):
@@ -136,20 +137,20 @@ class _Handler(web.RequestHandler):
 
     @property
     def with_key(self) -> bool:
-        """Whether this is the instructor's page."""
+        """Return whether the request comes from the instructor's page."""
         return hmac.compare_digest(
             self.request.headers.get("X-Room-Key", "").encode(), self.tally.key.encode()
         )
 
     def take(self, what: Callable[[], None]) -> None:
-        """Does what was asked for; says what was wrong about it."""
+        """Handle a request; answer with what is wrong about it."""
         try:
             what()
         except ValueError as error:
             raise web.HTTPError(400, reason=_reason(error)) from None
         except OverflowError as error:
             raise web.HTTPError(409, reason=_reason(error)) from None
-        except OSError as error:  # a full disk: the student's machine tries again
+        except OSError as error:  # a full disk; the student's machine tries again
             raise web.HTTPError(
                 503, reason=f"the answer could not be kept: {_reason(error)}"
             ) from None
@@ -169,7 +170,8 @@ class _File(_Handler):
 
 
 class _Code(_Handler):
-    """The QR code of the page for phones, for the instructor's page: it has the room's code in it."""
+    """The QR code of the phones' page, for the instructor's page only, because it contains the
+    room's code."""
 
     def get(self) -> None:
         if not self.with_key:
@@ -177,7 +179,7 @@ class _Code(_Handler):
         where = phone.address(self.address, self.tally.code)
         try:
             side, path = phone.squares(where)
-        except RuntimeError:  # without segno the address alone
+        except RuntimeError:  # without segno, the address alone
             side, path = 0, ""
         self.finish({"address": where, "side": side, "path": path})
 
@@ -217,7 +219,7 @@ class _Message(_Handler):
 
 
 class _Instructor(_Handler):
-    """What only the page with the key may do: show and hide answers, open the second vote."""
+    """The actions of the page with the key: show and hide answers, open the second vote."""
 
     def post(self, what: str) -> None:
         if not self.with_key:
@@ -232,8 +234,8 @@ class _Instructor(_Handler):
 def application(
     tally: Tally, address: str = "", names: tuple[str, ...] = (), limits: Limits | None = None
 ) -> web.Application:
-    """The pages of a room. address: what its page tells students. names: further names of this machine, beside
-    `localhost`, its own name and addresses of digits."""
+    """Return the pages of a room. address: the address that its page tells students. names: further
+    names of this machine, beside `localhost`, its own name and numeric addresses."""
     own = socket.gethostname().lower()
     known = frozenset({"localhost", own, f"{own}.local", *(name.lower() for name in names)})
     given = dict(tally=tally, limits=limits or Limits(), names=known, address=address)
@@ -243,12 +245,12 @@ def application(
         ("/(join|answer|inventory)", _Message, given), ("/(release|again)", _Instructor, given),
         (".*", _Nothing, given),
     ]  # fmt: skip
-    return web.Application(pages, log_function=lambda _: None)  # a log would tell who answered when
+    return web.Application(pages, log_function=lambda _: None)  # a log would show who answered when
 
 
 class _Nothing(_Handler):
     def prepare(self) -> None:
-        if self.request.path == "/favicon.ico":  # browsers ask for it by themselves
+        if self.request.path == "/favicon.ico":  # browsers request it on their own
             self.set_status(204)
             self.finish()
         else:
@@ -256,14 +258,15 @@ class _Nothing(_Handler):
 
 
 class _Server(httpserver.HTTPServer):
-    """Closes what is more than `most` connections, or half of them from one address; where a system's own limit is
-    reached, nobody gets in any more, and macOS lets a program have 256 unless it asks for more."""
+    """Closes connections above `most`, and above half of them from one address. Without this,
+    nobody could connect once the system's limit is reached; macOS allows a program 256 by default.
+    """
 
     most: int
     held: Counter[str]
 
     def handle_stream(self, stream: iostream.IOStream, address: Any) -> None:
-        """A new connection."""
+        """Accept or close a new connection."""
         who = str(address[0])
         if self.held.total() >= self.most or self.held[who] >= self.most // 2:
             stream.close()
@@ -272,17 +275,17 @@ class _Server(httpserver.HTTPServer):
             super().handle_stream(stream, address)
 
     def on_close(self, server_conn: Any) -> None:
-        """A connection that ended."""
+        """Count a connection that ended."""
         super().on_close(server_conn)
         self.held[str(server_conn.context.address[0])] -= 1
 
 
 def _connections() -> int:
-    """How many connections this process may hold open, after it has asked for `CONNECTIONS`."""
+    """Return how many connections this process may hold open, after requesting `CONNECTIONS`."""
     try:
         import resource
     except ImportError:
-        return 480  # Windows: select() there takes 512
+        return 480  # Windows, where select() allows 512
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CONNECTIONS if hard == resource.RLIM_INFINITY else min(CONNECTIONS, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -291,7 +294,7 @@ def _connections() -> int:
             soft = wanted
     return (
         CONNECTIONS if soft == resource.RLIM_INFINITY else min(soft, CONNECTIONS)
-    ) - 64  # its own files
+    ) - 64  # for the program's own files
 
 
 def server(
@@ -301,8 +304,8 @@ def server(
     limits: Limits | None = None,
     most: int = 0,
 ) -> httpserver.HTTPServer:
-    """The server of a room, which takes no more than `LARGEST` bytes and waits for nobody's slow message. most:
-    connections at once, 0 for what the system lets it have."""
+    """Return the server of a room, which accepts at most `LARGEST` bytes and does not wait for slow
+    messages. most: open connections, 0 for the system's limit."""
     made = _Server(
         application(tally, address, names, limits), max_body_size=LARGEST, max_header_size=LARGEST,
         body_timeout=10.0, idle_connection_timeout=30.0,
@@ -315,11 +318,11 @@ def serve(
     file: Path, port: int = 8765, code: str = "", interface: str = "",
     names: tuple[str, ...] = (), own: tuple[Path, ...] = (),
 ) -> None:  # fmt: skip
-    """Runs a room until it is stopped, and says how to join. interface: the address to listen at, "" for all. own:
-    notebooks, or folders of them, whose questions are the instructor's.
+    """Run a room until it is stopped, and print how to join. interface: the address to listen at,
+    "" for all. own: notebooks or folders with the instructor's questions.
 
-    Raises OSError when the port is taken or a file cannot be read or written, ValueError for a wrong code or port, and
-    where `own` has no question.
+    Raises OSError if the port is taken or a file cannot be read or written, and ValueError for an
+    invalid code or port, or if `own` has no question.
     """
     ours = [one for path in own for one in _questions(path)]
     if not 0 <= port < 65536:
@@ -375,7 +378,7 @@ def _questions(path: Path) -> list[Asked]:
 
 
 def local_address() -> str:
-    """This machine's address in its network, as far as it can be told; nothing is sent for that."""
+    """Return this machine's address in its network, as far as it can be found; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("10.255.255.255", 9))
@@ -385,7 +388,8 @@ def local_address() -> str:
 
 
 def _ours(name: str, names: frozenset[str]) -> bool:
-    """Whether a host's name is this machine's; any address of digits is, for no page can be made to have that name."""
+    """Return whether a host name belongs to this machine. Numeric addresses always count, because
+    no page can fake them."""
     try:
         return bool(ipaddress.ip_address(name.strip("[]")))
     except ValueError:
@@ -393,5 +397,5 @@ def _ours(name: str, names: frozenset[str]) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """One line that a status may have: no other signs than Latin-1's."""
+    """Return one line that an HTTP status may contain, in Latin-1."""
     return re.sub(r"[^\x20-\x7e]", "?", str(error))

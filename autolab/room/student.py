@@ -1,4 +1,5 @@
-"""A student's side: joined once, what is answered is sent by a thread of its own, and a notebook never waits for it."""
+"""The student's side: after joining, a thread of its own sends the answers, so a notebook never
+waits."""
 
 from __future__ import annotations
 
@@ -18,19 +19,19 @@ from ..progress import Event, store
 from ..widgets.message import Message
 
 KINDS = ("prediction", "ask")
-PATIENCE = 3.0  # seconds for the room to answer
-FIRST, LONGEST = 1.0, 30.0  # seconds between two tries, doubled from the first on
-WAITING = 1000  # answers kept for a room that is not reached; later ones are not sent
+PATIENCE = 3.0  # seconds to wait for the room's answer
+FIRST, LONGEST = 1.0, 30.0  # seconds between two tries; doubled after each failure
+WAITING = 1000  # answers kept for a room that cannot be reached; later ones are dropped
 TEXT = 200  # characters of an answer
 
 _room: Room | None = None
 
 
 class Room:
-    """A room that was joined: where it is, how many answers were sent, why others wait.
+    """A joined room: its address, how many answers were sent, and why others wait.
 
-    address: "http://192.168.1.5:8765". sent: answers that the room has taken. waiting: those on their way. trouble: why
-    the last try failed, "" when it did not.
+    address: "http://192.168.1.5:8765". sent: answers that the room accepted. waiting: answers on
+    their way. trouble: why the last try failed, or "".
 
     Example:
 
@@ -48,7 +49,7 @@ class Room:
             "",
         )
         self._queue: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue(WAITING)
-        # the same after a restart of the kernel, so that nobody counts twice; nobody's in another room
+        # stays the same after a restart of the kernel, so nobody is counted twice; differs between rooms
         mine = progress.learner()
         self._who = (
             hashlib.sha256(f"{mine} {code}".encode()).hexdigest()[:16]
@@ -58,17 +59,17 @@ class Room:
 
     @property
     def joined(self) -> bool:
-        """Whether answers are sent there."""
+        """Return whether answers are sent to this room."""
         return bool(self.address) and not self._left.is_set()
 
     @property
     def waiting(self) -> int:
-        """How many answers are on their way."""
+        """Return how many answers are on their way."""
         return self._queue.unfinished_tasks
 
     def _enter(self) -> None:
-        """Says to the room that we are here, and waits `PATIENCE` for what it says; raises ValueError when it refuses
-        the code."""
+        """Join at the room and wait at most `PATIENCE` for its answer. Raises ValueError if it
+        refuses the code."""
         self.trouble = "not reached yet"
         try:
             threading.Thread(target=self._work, name="autolab room", daemon=True).start()
@@ -106,7 +107,7 @@ class Room:
                 self._queue.task_done()
 
     def _send(self, path: str, said: dict[str, Any]) -> None:
-        """Until the room has taken it or will never take it."""
+        """Send answers until the room has accepted them or never will."""
         wait = FIRST
         while not self._left.is_set():
             try:
@@ -122,8 +123,8 @@ class Room:
             wait = min(2 * wait, LONGEST)
 
     def _post(self, path: str, said: dict[str, Any]) -> tuple[int, str]:
-        """Status and text of the room's answer; raises OSError where something else answers, such as a wireless
-        network's page to log in."""
+        """Return the status and text of the room's answer. Raises OSError if something else
+        answers, such as the login page of a wireless network."""
         url = urlsplit(self.address)
         kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         line = kind(url.hostname or "", url.port, timeout=PATIENCE)
@@ -177,9 +178,10 @@ class Room:
 
 
 def join(address: str = "", code: str = "") -> Room:
-    """Joins a room, and leaves the one before; without an address the room that we are in.
+    """Join a room and leave the previous one. Without an address, return the current room.
 
-    Raises ValueError for what is no address or no code, and for a code that the room refuses."""
+    Raises ValueError for an invalid address or code, and for a code that the room refuses.
+    """
     global _room
     if not address:
         return _room or Room()
@@ -191,7 +193,7 @@ def join(address: str = "", code: str = "") -> Room:
 
 
 def leave() -> Room:
-    """Leaves the room: nothing more is sent. Returns what there is to say of it.
+    """Leave the room: nothing more is sent. Return its final state.
 
     Example:
 
@@ -206,9 +208,10 @@ def leave() -> Room:
 
 
 def hand_in() -> Room:
-    """Sends the answers to both sittings of the inventory, which the room adds up for the class. Returns the room.
+    """Send the answers to both sittings of the inventory, which the room adds up for the class, and
+    return the room.
 
-    Raises RuntimeError when no room was joined, and when a sitting is not handed in.
+    Raises RuntimeError if no room was joined, or if a sitting is not handed in.
 
     Example:
 
@@ -258,7 +261,7 @@ def _address(address: str) -> str:
             and (url.port or 1)
             and not (url.path or url.query or url.username)
         )
-    except ValueError:  # a port that is none
+    except ValueError:  # an invalid port
         good = None
     if not good:
         note = "It is on the instructor's page, and ends with the port."

@@ -1,7 +1,8 @@
-"""What a room has been told: counted, and kept in a file of JSON lines from which a new start counts again.
+"""Count the answers of a room, and keep them in a file of JSON lines that a restarted room reads
+again.
 
-Kept are random ids, answers and what was released; no names, addresses or times. Of each student the first answer to a
-question counts in each vote: later ones were given after the outcome was seen.
+It keeps random ids, answers and which questions are shown; no names, addresses or times. Each
+student's first answer counts in each vote, because later answers may follow the reveal.
 """
 
 from __future__ import annotations
@@ -21,23 +22,22 @@ from ..inventory.items import ITEMS
 from ..inventory.sitting import SITTINGS, Sitting
 from .questions import Asked, course
 
-LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that look like another
-CODE = (
-    6  # letters of a new room's code: 887 million codes, so that trying them takes a program days
-)
+LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # letters and digits that do not look alike
+CODE = 6  # characters of a new room's code: 887 million codes, so guessing takes a program days
 STUDENTS, UNKNOWN = (
     2000,
     300,
-)  # what one room takes: students, and questions that are neither the course's nor the instructor's
+)  # limits of one room: students, and questions that neither the course nor the instructor has
 LARGEST = 100_000_000  # bytes of its file; a class of 300 with 40 questions writes 1.3 MB
 BARS = 12  # answers that are shown one by one
-ROUNDS = 2  # of votes: before and after the class has discussed a question (peer instruction; Mazur 1997)
-INVENTORY = "inventory"  # its name where something is released
+# number of votes: before and after the class has discussed a question (peer instruction; Mazur 1997)
+ROUNDS = 2
+INVENTORY = "inventory"  # stands for the instructor where answers are shown
 
 
 @dataclass
 class Question:
-    """What was answered to one question. rounds: of each vote, id of a student to the answer."""
+    """The answers to one question. rounds: for each vote, a student's id -> answer."""
 
     asked: Asked
     rounds: list[dict[str, str]] = field(default_factory=lambda: [{}])
@@ -45,13 +45,13 @@ class Question:
 
     @property
     def given(self) -> dict[str, str]:
-        """The vote that is open."""
+        """Return the answers of the open vote."""
         return self.rounds[-1]
 
     @property
     def bars(self) -> list[dict[str, Any]]:
-        """The histogram, a count for each round: what was offered, in that order, then other answers by how many gave
-        them, the rest in one."""
+        """Return the histogram with a count for each vote: the choices in their order, then other
+        answers by frequency, the rest as one."""
         counts = [Counter(given.values()) for given in self.rounds]
         total = sum(counts, Counter())
         texts = list(
@@ -70,12 +70,13 @@ class Question:
 
 
 class Tally:
-    """All that one room knows. file: where it is kept; what is in it is counted again. code: of the room, "" for that
-    of the file, or a new one. own: the instructor's questions. Of a question that is neither of these nor the
-    course's nothing is shown but how often it was answered: whoever has the code can make up names.
+    """Everything that one room knows. file: where it is kept; its lines are counted again at the
+    start. code: the room's code, "" for the file's code or a new one. own: the instructor's
+    questions. For unknown questions only the number of answers is shown, because anybody with the
+    code can invent ids.
 
-    Raises ValueError for a code that is none, or not that of the file; OSError where the file cannot be read or
-    written.
+    Raises ValueError for an invalid code or another code than the file's, and OSError if the file
+    cannot be read or written.
     """
 
     def __init__(self, file: str | Path, code: str = "", own: Iterable[Asked] = ()) -> None:
@@ -97,7 +98,7 @@ class Tally:
             raise ValueError(
                 f"{file} is of a room with the code {self.code}; leave --code out, or name another --file"
             )
-        # a line that a crash broke off stays as it is, and the next one begins anew
+        # an incomplete line after a crash stays as it is, and the next line begins after it
         self._file = os.fdopen(
             os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w", encoding="utf-8"
         )
@@ -107,12 +108,13 @@ class Tally:
             self._keep({"what": "room", "code": made, "key": secrets.token_urlsafe(16)})
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         if self._file:
             self._file.close()
 
     def join(self, who: str) -> None:
-        """Counts a student. Raises ValueError for what is no id, OverflowError when the room is full."""
+        """Count a student. Raises ValueError for an invalid id, and OverflowError if the room is
+        full."""
         _student(who)
         if who not in self.students:
             if len(self.students) >= STUDENTS:
@@ -120,8 +122,8 @@ class Tally:
             self._keep({"what": "join", "who": who})
 
     def answer(self, who: str, said: dict[str, Any]) -> None:
-        """Counts an answer; a second one in the same vote changes nothing. Raises ValueError for what is none,
-        OverflowError when there are too many questions."""
+        """Count an answer; a second one in the same vote changes nothing. Raises ValueError for an
+        invalid answer, and OverflowError if there are too many questions."""
         id, given = _answer(said)
         if (
             not (id in self.questions or self._listed(id))
@@ -135,14 +137,14 @@ class Tally:
             self._keep({"what": "answer", "who": who, "id": id, "given": given})
 
     def inventory(self, who: str, said: dict[str, Any]) -> None:
-        """Takes both sittings of a student, in the place of those before. Raises ValueError for what are none."""
+        """Replace both sittings of a student. Raises ValueError for invalid sittings."""
         for when in SITTINGS:
             _sitting(when, said.get(when))
         self.join(who)
         self._keep({"what": INVENTORY, "who": who, **{when: said[when] for when in SITTINGS}})
 
     def release(self, id: str, shown: bool) -> None:
-        """Shows the answers to a question, or hides them. Raises ValueError for what there is not."""
+        """Show the answers to a question, or hide them. Raises ValueError for an unknown question."""
         if (
             not isinstance(id, str)
             or id not in self.listed
@@ -155,8 +157,8 @@ class Tally:
         self._keep({"what": "release", "id": id, "shown": shown})
 
     def again(self, id: str) -> None:
-        """Opens the second vote on a question, and hides the answers until they are released. Raises ValueError for
-        what there is not, OverflowError after the last vote."""
+        """Open the second vote on a question and hide the answers until they are shown again.
+        Raises ValueError for an unknown question, and OverflowError after the last vote."""
         if not isinstance(id, str) or id not in self.listed:
             raise ValueError("id should be that of a question with answers")
         if len(self.questions[id].rounds) >= ROUNDS:
@@ -164,7 +166,8 @@ class Tally:
         self._keep({"what": "again", "id": id})
 
     def asked(self, id: str) -> dict[str, Any]:
-        """What a phone shows of a question, which the room need not know yet; without an id all that are open."""
+        """Return what a phone shows for a question, even if the room does not know it; without an
+        id, all open questions."""
         if not id:
             open_ones = [q for q in reversed(self.listed.values()) if not q.released]
             return {"questions": [{"id": q.asked.id, "ask": q.asked.ask} for q in open_ones]}
@@ -174,7 +177,7 @@ class Tally:
 
     @property
     def listed(self) -> dict[str, Question]:
-        """The questions with answers that the course or the instructor asks."""
+        """Return the answered questions of the course and the instructor."""
         return {id: one for id, one in self.questions.items() if self._listed(id)}
 
     def _listed(self, id: str) -> bool:
@@ -185,7 +188,8 @@ class Tally:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the page shows: the newest question first; answers only of what was released."""
+        """Return what the page shows: the newest question first, and only the answers that are
+        shown."""
         questions = [
             {"id": q.asked.id, "ask": q.asked.ask, "answers": [len(given) for given in q.rounds], "released": q.released,
              "last": len(q.rounds) == ROUNDS, "bars": q.bars if q.released else []}
@@ -205,8 +209,8 @@ class Tally:
         }
 
     def _keep(self, line: dict[str, Any]) -> None:
-        """On the disk first, then counted: what was counted is there after a restart. Raises OverflowError when the
-        file is full, for what students send."""
+        """Write a line, then count it, so that a restart counts it again. Raises OverflowError for
+        students' lines if the file is full."""
         assert self._file is not None
         if "who" in line and self._file.tell() > LARGEST:
             raise OverflowError(f"the room is full: {LARGEST // 1_000_000} MB")
@@ -215,7 +219,7 @@ class Tally:
         self._count(line)
 
     def _again(self, text: str) -> None:
-        """Counts a line of the file as it was counted before, unless it broke off or is damaged."""
+        """Count a line of the file again, unless it is incomplete or damaged."""
         try:
             line = json.loads(text)
             _checked(line)
@@ -248,7 +252,7 @@ class Tally:
 
 
 def _checked(line: Any) -> None:
-    """Raises ValueError, TypeError or KeyError for a line that no room writes."""
+    """Raise ValueError, TypeError or KeyError for a line that no room writes."""
     what = line["what"]
     if what in ("join", "answer", INVENTORY):
         _student(line["who"])
@@ -266,7 +270,7 @@ def _student(who: Any) -> None:
 
 
 def _answer(said: dict[str, Any]) -> tuple[str, str]:
-    """The name of a question and the answer; raises ValueError for what is neither."""
+    """Return the id of the question and the answer. Raises ValueError if either is invalid."""
     id, given = said.get("id"), said.get("given")
     if not (isinstance(id, str) and re.fullmatch(r"\w[\w.\- ]{0,59}", id) and id != INVENTORY):
         raise ValueError(
@@ -278,7 +282,7 @@ def _answer(said: dict[str, Any]) -> tuple[str, str]:
 
 
 def _sitting(when: str, said: Any) -> Sitting:
-    """A sitting as it was sent; raises ValueError for what is none."""
+    """Return a sitting as it was sent. Raises ValueError if it is invalid."""
     letter = said.get("letter") if isinstance(said, dict) else None
     answers = said.get("answers") if isinstance(said, dict) else None
     offered = (

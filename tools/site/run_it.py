@@ -58,7 +58,7 @@ def needed(blocks: list[str], last: str) -> list[str]:
         for node in reversed(ast.parse(block).body):
             made, read = _names(node, ast.Store), _names(node, ast.Load)
             if block is last or (made | _changed(node)) & wanted:
-                own = made if isinstance(node, (ast.With, ast.Try, *LOCAL)) else set()
+                own = made if isinstance(node, ast.With | ast.Try) else _inside(node)
                 wanted = wanted - made | read - own
                 if block is not last:
                     kept.append("".join(lines[node.lineno - 1 : node.end_lineno]).rstrip() + "\n")
@@ -87,6 +87,16 @@ def _names(node: ast.AST, kind: type[ast.expr_context]) -> set[str]:
         elif kind is ast.Store and isinstance(one, ast.alias):
             names.add(one.asname or one.name.partition(".")[0])
     return names
+
+
+def _inside(node: ast.AST) -> set[str]:
+    """Return the names that belong to a function or class: its parameters and what it makes inside."""
+    inside = ast.walk(node) if isinstance(node, LOCAL) else ()
+    return {getattr(one, "arg", getattr(one, "id", "")) for one in inside if _binds(one)}
+
+
+def _binds(node: ast.AST) -> bool:
+    return isinstance(node, ast.arg) or isinstance(getattr(node, "ctx", None), ast.Store)
 
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
