@@ -259,7 +259,8 @@ def walk(site: Path) -> list[str]:
             explorer = notebook.show("autolab.explore(z)")
             explorer.get_by_role("button", name="Next step").click()
             stepped = explorer.get_by_role("slider", name="Step").input_value()
-            notebook.page.wait_for_function(KEPT, timeout=PATIENCE)
+            while not notebook.page.evaluate(KEPT):
+                notebook.page.wait_for_timeout(500)
             notebook.page.wait_for_timeout(2_000)  # the last answer is written
             port = int(address.rpartition(":")[2])
             wrong = [] if int(stepped) > 0 else ["the explorer did not step"]

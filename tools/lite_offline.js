@@ -2,14 +2,15 @@
 // JupyterLite's cache is off unless its address asks for it, and then forgets so when the browser restarts the worker.
 // The build (tools/lite.py) writes the list of files and its version above this line.
 const KEPT = `autolab-lite-${VERSION}`;
+let filling; // the promise of `fill`, which runs once
 
 self.addEventListener("activate", (event) => event.waitUntil(removeOlder()));
 self.addEventListener("fetch", (event) => {
-  const { method, url, mode } = event.request;
+  const { method, url } = event.request;
   if (method !== "GET" || !url.startsWith("http") || /\/api\/(drive|stdin|service-worker)/.test(url)) return;
   event.stopImmediatePropagation(); // JupyterLite's worker would answer a second time
   event.respondWith(answer(event.request));
-  if (mode === "navigate") event.waitUntil(fill());
+  event.waitUntil((filling ??= fill()));
 });
 
 async function removeOlder() {

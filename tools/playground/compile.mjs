@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 const [folder, file] = process.argv.slice(2).map((path) => resolve(path));
 const { loadPyodide } = await import(pathToFileURL(`${folder}/pyodide.mjs`).href);
 const python = await loadPyodide({ indexURL: `${folder}/` });
-python.unpackArchive(await readFile(file), "zip", { extractDir: "/kit" });
+python.unpackArchive(new Uint8Array(await readFile(file)).buffer, "zip", { extractDir: "/kit" });
 python.runPython(`
 import compileall, py_compile, shutil
 compileall.compile_dir("/kit", quiet=2, stripdir="/kit", prependdir="/lib/autolab", invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
