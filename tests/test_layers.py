@@ -30,6 +30,7 @@ LAYERS = [
         "serialization",
         "hub",
         "installation",
+        "language",
     },
     {"trace"},
     {"viz"},

@@ -361,7 +361,7 @@ def _row(outcome: Outcome, tell: bool) -> str:
         return f"{kind}{outcome.case.text}"
     got, want = outcome.got if isinstance(outcome.got, dict) else {"": outcome.got}, outcome.want
     if outcome.state == "differs" and isinstance(want, dict) and got.keys() == want.keys():
-        # The learner has solved it, so a note on how to read the exercise is not needed.
+        # labels whose results agree are left out
         want = {label: value for label, value in want.items() if not same(got[label], value)}
         got = {label: got[label] for label in want}
     text = ", ".join(

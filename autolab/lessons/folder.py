@@ -19,6 +19,7 @@ from urllib.parse import quote
 from ..engine.core.errors import fail
 from ..progress import Event, events
 from ..installation import command
+from ..language import translate
 from .book import overview
 from .registry import LESSONS
 
@@ -168,25 +169,34 @@ def start_page(folder: Path) -> str:
     numbers, last_asked = lessons(folder), _last_asked()
     worked = _asked_in(folder, numbers, last_asked)
     name = worked or next(iter(numbers.values()), "")
-    word = "Continue with" if worked else "Begin with"
-    begin = [f"**{word} {_place(folder / name, name, last_asked)}**", ""] if name else []
-    lines = ["# Start", "", *begin]
+    place = _place(folder / name, name, last_asked) if name else ""
+    begin = (
+        translate("Continue with {place}", place=place)
+        if worked
+        else translate("Begin with {place}", place=place)
+    )
+    lines = [f"# {translate('Start')}", "", *([f"**{begin}**", ""] if name else [])]
     if name and not worked:
         lines += [
-            "A wrong guess costs nothing: what you predicted wrongly is what you will remember.",
+            translate(
+                "A wrong guess costs nothing: what you predicted wrongly is what you will remember."
+            ),
             "",
         ]
     for number in numbers:
         lines += _entry(folder, number)
     lines += [*_news(folder, numbers), *_others(folder, numbers), _about_the_inventory(), ""]
     there = (folder / "glossary.md").is_file()
-    words = "The [glossary](glossary.md) explains the words. " if there else ""
-    lines += [
-        f"{words}Your answers are kept where Python runs: on your computer, or on your class's server. "
-        f"`autolab.progress()` shows them. To start a lesson again, type `{command('lab --reset 01')}`; what you wrote is "
-        "kept in a file beside it.",
-        "",
-    ]
+    words = [translate("The [glossary](glossary.md) explains the words.")] if there else []
+    kept = translate(
+        "Your answers are kept where Python runs: on your computer, or on your class's server."
+    )
+    shown = translate("`autolab.progress()` shows them.")
+    again = translate(
+        "To start a lesson again, type `{command}`; what you wrote is kept in a file beside it.",
+        command=command("lab --reset 01"),
+    )
+    lines += [" ".join([*words, kept, shown, again]), ""]
     page = _write_start(folder, "\n".join(lines).encode())
     return worked or page or next(iter(numbers.values()), START)
 
@@ -196,27 +206,31 @@ def _entry(folder: Path, number: str) -> list[str]:
     core, *more = notebooks(folder, number)
     picture = f"pictures/{Path(core).stem}.svg"
     shown = [f"[![]({picture})]({core})", ""] if (folder / picture).is_file() else []
-    last = max((e.time[:10] for e in events() if _of(e, number)), default="not begun")
+    last = max((e.time[:10] for e in events() if _of(e, number)), default=translate("not begun"))
     solved, exercises, predicted, questions = overview(number, _ids_in(folder / core) or None)
-    counts = (
-        f"Exercises solved: {solved} of {exercises}. Predictions made: {predicted} of {questions}."
-    )
+    counts = [
+        translate("Exercises solved: {solved} of {exercises}.", solved=solved, exercises=exercises),
+        translate("Predictions made: {made} of {questions}.", made=predicted, questions=questions),
+        translate("Last visit: {day}.", day=last),
+    ]
     links = ", ".join(f"[{_title(folder / path)}]({path})" for path in more)
     return [
         f"## [{_title(folder / core)}]({core})",
         "",
         *shown,
-        " ".join([*_promise(folder / core), counts, f"Last visit: {last}."]),
+        " ".join([*_promise(folder / core), *counts]),
         "",
-        *([f"To go further: {links}.", ""] if links else []),
+        *([translate("To go further: {links}.", links=links), ""] if links else []),
     ]
 
 
 def _about_the_inventory() -> str:
-    return (
+    return translate(
         "Twenty questions before the first lesson and after the last one show you what you learned. In a terminal, type "
-        f"`{command('inventory before')}` and later `{command('inventory after')}`; in a notebook, run "
-        '`autolab.inventory("before")` and later `autolab.inventory("after")`.'
+        "`{before}` and later `{after}`; in a notebook, run "
+        '`autolab.inventory("before")` and later `autolab.inventory("after")`.',
+        before=command("inventory before"),
+        after=command("inventory after"),
     )
 
 
@@ -243,7 +257,9 @@ def _others(folder: Path, numbers: dict[str, str]) -> list[str]:
         for name in names
         if name not in numbers.values() and "." not in name[:-6]
     ]
-    return [f"Other notebooks here: {', '.join(links)}.", ""] if links else []
+    return (
+        [translate("Other notebooks here: {links}.", links=", ".join(links)), ""] if links else []
+    )
 
 
 def _news(folder: Path, numbers: dict[str, str]) -> list[str]:
@@ -259,7 +275,11 @@ def _news(folder: Path, numbers: dict[str, str]) -> list[str]:
             for path in beside
             if path.is_file() and _digest(path.read_bytes()) != now
         ]
-    said = f"New versions of lessons in which you wrote, and which stay as they are: {', '.join(links)}."
+    listed = ", ".join(links)
+    said = translate(
+        "New versions of lessons that you changed; your own stay as they are: {links}.",
+        links=listed,
+    )
     return [said, ""] if links else []
 
 
@@ -296,7 +316,8 @@ def _promise(path: Path) -> list[str]:
     """Return the question in bold with which a lesson begins, and the time that it takes, if it says them."""
     text = " ".join(next(iter(_cells(path)), "").split())
     question, time = re.search(r"\*\*(.+?)\*\*", text), re.search(r"about (\d+ minutes)", text)
-    return [*([question[1]] if question else []), *([f"It takes about {time[1]}."] if time else [])]
+    takes = [translate("It takes about {time}.", time=time[1])] if time else []
+    return [*([question[1]] if question else []), *takes]
 
 
 def _place(path: Path, link: str, id: str) -> str:
@@ -305,7 +326,7 @@ def _place(path: Path, link: str, id: str) -> str:
     for source in _cells(path):
         section = source.splitlines()[0][3:] if source.startswith("## ") else section
         if section and f'"{id}"' in source:
-            return f"{lesson}, in [{section}]({link}#{section.replace(' ', '-')})"
+            return f"{lesson}, {translate('in')} [{section}]({link}#{section.replace(' ', '-')})"
     return lesson
 
 

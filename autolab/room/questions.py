@@ -15,6 +15,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from ..language import translate
 from ..lessons import book
 from ..lessons.folder import course_source, lessons, notebooks
 from ..trace.captions.sentences import STATE_WORDS
@@ -143,7 +144,8 @@ def outcome(outputs: Any) -> str:
     """Return the right answer that a stored verdict shows, or "" without a verdict."""
     for output in outputs:
         html = "".join(output.get("data", {}).get("text/html", ""))
-        if told := re.search(r"<strong>It is: (.*?)</strong>", html, re.S):
+        pattern = re.escape(translate("It is: {outcome}", outcome="@")).replace("@", "(.*?)")
+        if told := re.search(rf"<strong>{pattern}</strong>", html, re.S):
             return unescape(re.sub(r"</?code[^>]*>", "`", told[1]))
     return ""
 

@@ -11,6 +11,7 @@ import numpy as np
 import traitlets
 
 from .. import progress
+from ..language import translate
 from . import assets
 from .displayed import Displayed
 from .message import Message, frame, with_code
@@ -151,6 +152,15 @@ class Prediction(Displayed):
         """What happened, as text: the choice that it is, where it is one."""
         return next((c for c in self.choices if agree(c, self._outcome)), _text(self._outcome))
 
+    @property
+    def told(self) -> str:
+        """Return the sentence that says what happened."""
+        return translate("It is: {outcome}", outcome=self.outcome)
+
+    @property
+    def _name(self) -> str:
+        return translate("In your own words") if self.kind == "words" else translate("Predict")
+
     def _why(self, answer: str) -> str:
         return (
             ""
@@ -161,11 +171,15 @@ class Prediction(Displayed):
     def message(self, answer: str) -> Message:
         """What there is to say to an answer; to none, when it is "" and was asked for."""
         if not answer:
-            return Message("You made no prediction here", (("it is", self.outcome),))
-        rows, why = (("you predicted", answer), ("it is", self.outcome)), self._why(answer)
+            return Message(
+                translate("You made no prediction here"), ((translate("it is"), self.outcome),)
+            )
+        rows = ((translate("you predicted"), answer), (translate("it is"), self.outcome))
+        why = self._why(answer)
         if agree(answer, self._outcome):
-            return Message("Your prediction came true", rows, (), "agrees")
-        return Message("Your prediction did not come true", rows, (why,) if why else (), "differs")
+            return Message(translate("Your prediction came true"), rows, (), "agrees")
+        head = translate("Your prediction did not come true")
+        return Message(head, rows, (why,) if why else (), "differs")
 
     def export_state(self) -> dict[str, Any]:
         """The state that a page without kernel needs: unanswered, and what to say to each answer, where the outcome is
@@ -178,29 +192,29 @@ class Prediction(Displayed):
             "reason": "",
         }
         if self.kind == "words":
-            return state | {"verdicts": {"": f"In our words: {self._key}"}}
+            return state | {"verdicts": {"": translate("In our words: {words}", words=self._key)}}
         if self._verdict is None:
             return state
         said = {
             answer: self.message(answer) for answer in (*self.choices, *self._because, self.outcome)
         }
         texts = {
-            answer: " ".join([f"{m.head}.", f"It is: {self.outcome}.", *m.paragraphs])
+            answer: " ".join([f"{m.head}.", f"{self.told}.", *m.paragraphs])
             for answer, m in said.items()
         }
         return state | {
-            "verdicts": texts | {"": f"Your prediction did not come true. It is: {self.outcome}."}
+            "verdicts": texts
+            | {"": f"{translate('Your prediction did not come true')}. {self.told}."}
         }
 
     def __repr__(self) -> str:
         lines = [
-            f"{'In your own words' if self.kind == 'words' else 'Predict'}: {self.question}",
+            f"{self._name}: {self.question}",
             *(f"  ( ) {c}" for c in self.choices),
         ]
         if self.kind != "choice":
-            lines.append(
-                f"  your {'number' if self.kind == 'number' else 'answer'}: {self.answer or '____'}"
-            )
+            kind = translate("your number") if self.kind == "number" else translate("your answer")
+            lines.append(f"  {kind}: {self.answer or '____'}")
         elif self.answer:
             lines = [
                 line.replace("( )", "(x)") if line[6:] == self.answer else line for line in lines
@@ -214,10 +228,9 @@ class Prediction(Displayed):
         """What a page without a kernel shows: the question and the answers, to be read."""
         items = "".join(f"<li>{with_code(c)}</li>" for c in self.choices)
         body = f"<ul style='margin:4px 0 4px 1.5em'>{items}</ul>" if items else ""
-        name = "In your own words" if self.kind == "words" else "Predict"
         return (
-            f"<div role='group' aria-label='{name}' style='{frame()}'><strong>{name}</strong> "
-            f"{with_code(self.question)}{body}<div><em>Run this cell to answer here.</em></div></div>"
+            f"<div role='group' aria-label='{self._name}' style='{frame()}'><strong>{self._name}</strong> "
+            f"{with_code(self.question)}{body}<div><em>{translate('Run this cell to answer here.')}</em></div></div>"
         )
 
 
@@ -231,7 +244,7 @@ class Verdict(Displayed):
     live = traitlets.Bool(True).tag(sync=True)
 
     def __init__(self, prediction: Prediction) -> None:
-        self._of, self._message = prediction, WAITING
+        self._of, self._message = prediction, _waiting()
         super().__init__()
 
     def show(self, message: Message) -> None:
@@ -254,14 +267,18 @@ class Verdict(Displayed):
 
     def _html(self) -> str:
         """What a page without a kernel shows: the outcome, when it is opened."""
-        rest = tuple((f"not {key}:", text) for key, text in self._of._because.items())
-        said = Message(f"It is: {self._of.outcome}", rest)._repr_html_()
-        return f"<details style='{frame()}'><summary>What it is (answer the question first)</summary>{said}</details>"
+        rest = tuple(
+            (translate("not {answer}:", answer=key), text)
+            for key, text in self._of._because.items()
+        )
+        said = Message(self._of.told, rest)._repr_html_()
+        summary = translate("What it is (answer the question first)")
+        return f"<details style='{frame()}'><summary>{summary}</summary>{said}</details>"
 
 
-WAITING = Message(
-    "Your prediction first", (), ("Answer the question above; then it is compared here.",)
-)
+def _waiting() -> Message:
+    text = translate("Answer the question above; then it is compared here.")
+    return Message(translate("Your prediction first"), (), (text,))
 
 
 def _readable(bundle: Any, text: str, html: str) -> Any:

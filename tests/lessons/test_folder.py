@@ -139,7 +139,7 @@ def test_a_lesson_that_was_only_run_and_saved_is_unchanged(lesson, mine):
     (lesson / "01_graphs.ipynb").write_text(notebook("# a title", "print(14)"))
     assert copy(lesson, mine)[0].startswith("kept: ")
     folders.start_page(mine)
-    told = "which stay as they are: [01_graphs.new.ipynb](01_graphs.new.ipynb)."
+    told = "your own stay as they are: [01_graphs.new.ipynb](01_graphs.new.ipynb)."
     assert told in (mine / folders.START).read_text()
     assert any(
         "started again" in said for said in folders.copy_course(lesson, mine, "01_graphs.ipynb")
