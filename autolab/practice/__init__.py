@@ -1,12 +1,13 @@
-"""Be the engine: a backward pass that waits for the learner at every decision.
+"""Practice the engine's work: a backward pass that asks the learner for every decision.
 
     autolab.practice(loss)        # your own graph, autolab's or PyTorch's
     autolab.practice()            # the level whose turn it is
     autolab.practice(level=1)     # a graph with fresh numbers, 12 levels
     print(autolab.practice)       # what each level trains, and which are yours
 
-`rules.py` plays a pass by another rule, `decisions.py` finds what is decided and what each wrong answer leads to,
-`levels.py` draws graphs, `due.py` says whose turn it is, `session.py` is the widget. docs/practice.md is about playing.
+`rules.py` repeats a pass with another rule, `decisions.py` finds the decisions and the result of
+each wrong answer, `levels.py` draws graphs, `due.py` chooses the level, `session.py` is the widget.
+docs/practice.md explains how to play.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["Practice", "Result", "practice"]
 
 
 class _Package(types.ModuleType):
-    """`autolab.practice` is this package, and the function in it."""
+    """The package `autolab.practice`, which can also be called to play."""
 
     __call__ = staticmethod(practice)
 

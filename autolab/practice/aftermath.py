@@ -1,4 +1,5 @@
-"""What is left: `.grad`, what was freed, who raises an error."""
+"""Decisions about the end of a pass: what `.grad` holds, what was freed, which node raises an
+error."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ from .ground import Ground
 
 
 class Aftermath(Ground):
-    """Decisions of kind "then", and who raises."""
+    """Decisions of kind "then", and the decision which node raises."""
 
     def _kept(self, frame: Frame) -> Iterator[Decision]:
-        """A leaf's `.grad`, where it held something before, or was cleared."""
+        """Add the decision about a leaf's `.grad` that held a gradient before or was cleared."""
         leaf = self.trace.node(frame.receiver or "")
         before, now, came = (
             self.played.grads.get(leaf.id),
@@ -109,7 +110,8 @@ class Aftermath(Ground):
         )
 
     def _left(self) -> Iterator[Decision]:
-        """After the pass: leaves that nothing came to, results whose `.grad` is asked for."""
+        """Add the decisions after the pass: leaves that no gradient reached, and results whose
+        `.grad` is asked for."""
         if (
             "then" not in self.kinds
             or not self.trace.passes
@@ -154,7 +156,7 @@ class Aftermath(Ground):
         yield from self._not_kept(last)
 
     def _not_kept(self, last: int) -> Iterator[Decision]:
-        """A result that is no leaf, whose gradient was passed on."""
+        """Add the decision about a result that is not a leaf and whose gradient was passed on."""
         roots = {root for begun in self.trace.passes for root in begun.roots}
         sent = {f.node for f in self.machine.frames if f.event == "contribution"} - roots
         kept = next(
@@ -192,7 +194,7 @@ class Aftermath(Ground):
             )
 
     def _raises(self, frame: Frame) -> Iterator[Decision]:
-        """Who raises in the last pass, if anybody does."""
+        """Add the decision which node raises in the last pass, if one does."""
         if not self.raises or frame.run != self.trace.passes[-1].run:
             return
         order = [

@@ -1,4 +1,5 @@
-"""How a contribution arrives: it is set, added or dropped; along a cut nothing comes; what was broadcast is summed."""
+"""Decisions about how a contribution arrives: it is set, added or dropped; a cut edge sends
+nothing; a broadcast operand sums."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ class Arrivals(Ground):
             return
         value, there = array_of(frame.value), self.played.arrived.get(edge.parent)
         if value is None:
-            return  # too many numbers to be told
+            return  # too many numbers to show
         parent, sent = self._label(edge.parent), words(value)
         names = self._names(edge, self.played.arrived.get(edge.child), frame.run)
         wrong = []
@@ -75,7 +76,7 @@ class Arrivals(Ground):
         )
 
     def _cut(self, frame: Frame, edge: Edge) -> Iterator[Decision]:
-        """An edge that gradients do not go along, although a number could be sent."""
+        """Add the decision about an edge that no gradient follows, although a number could be sent."""
         parent, arrived = self.trace.node(edge.parent), self.played.arrived.get(edge.child)
         if not parent.cut or not parent.dtype.startswith("float") or arrived is None:
             return
@@ -109,7 +110,7 @@ class Arrivals(Ground):
         )
 
     def _spread_back(self, frame: Frame, edge: Edge) -> Iterator[Decision]:
-        """An operand that was broadcast."""
+        """Add the decision about an operand that was broadcast."""
         child, parent = self.trace.node(edge.child), self.trace.node(edge.parent)
         if (
             child.op.rstrip("_") not in ("add", "sub", "mul", "div")

@@ -1,5 +1,5 @@
-"""What changed in place means for the pass: whose saved value it was, what an error leaves behind, and what would have
-helped."""
+"""Decisions about in-place changes: which saved value they change, what an error leaves behind, and
+what would prevent it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .ground import Ground
 
 
 class Changes(Ground):
-    """Decisions about changes in place, and about what is left by a pass that raised."""
+    """Decisions about in-place changes, and about the state after a pass that raised."""
 
     def _saved_by(self, node: str) -> str:
-        """What a node saved, in words; "" for nothing."""
+        """Return in words what a node saved, or "" for nothing."""
         labels = {
             s.source_node: self._label(s.source_node)
             for s in self.trace.saved
@@ -30,7 +30,7 @@ class Changes(Ground):
         )
 
     def _changed(self, frame: Frame) -> Iterator[Decision]:
-        """At a change in place: whose saved value is it?"""
+        """Add the decision at an in-place change: whose saved value is it?"""
         if "changed" not in self.kinds or not self.trace.node(frame.node).op.endswith("_"):
             return
         call = _method(self.trace.node(frame.node))
@@ -84,7 +84,7 @@ class Changes(Ground):
         )
 
     def _after(self) -> Iterator[Decision]:
-        """When all is over: after an error what would have helped; the leaf's `.grad`."""
+        """Add the decisions at the end: what would have prevented an error, and the leaf's `.grad`."""
         if "after" not in self.kinds:
             return
         last = len(self.trace.frames) - 1
@@ -153,7 +153,7 @@ class Changes(Ground):
         )
 
     def _helps(self, failed: Frame, last: int) -> Iterator[Decision]:
-        """What would have kept the error away."""
+        """Return what would have prevented the error."""
         at = self._label(failed.node)
         if "modified by an inplace" in failed.text:
             change = next(n for n in reversed(self.trace.nodes) if n.op.endswith("_"))
@@ -202,7 +202,7 @@ class Changes(Ground):
 
 
 def _method(node: Node) -> str:
-    """add_(a, 5) as it stands in the program: a.add_(5)."""
+    """Return a call such as add_(a, 5) as the program writes it: a.add_(5)."""
     return re.sub(r"^(\w+_)\((\w+)(?:\(\d+\))?, (.*)\)$", r"\2.\1(\3)", node.call)
 
 

@@ -1,4 +1,4 @@
-"""One decision of the learner's, the wrong answers to it, and what is right within what."""
+"""One decision of the learner, its wrong answers, and which answers count as right."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from ..trace.model import Node
 from ..trace.values import number, short
 
 KINDS = ("who", "what", "how", "then")
-"""Which node runs; what it sends; what becomes of it at the receiver; what is left afterwards. Forward there is
-"value"."""
+"""The kinds of decisions: which node runs, what it sends, how the contribution arrives, what is
+left afterwards. In a forward pass the kind is "value"."""
 
 TOLERANCE = 0.01
-"""How far from the answer a number may be, relative to it; from 0 half as far, absolutely."""
+"""The relative tolerance of a numerical answer; if the answer is 0, half of it is the absolute
+tolerance."""
 
-MOST = 60  # decisions about one graph; what comes later is played
+MOST = 60  # decisions about one graph; later ones are played without asking
 
 
 class Ambiguous(Exception):
-    """Two rules give the same answer here, or the answer tells nothing."""
+    """Raised if two rules give the same answer here, or if the answer tells nothing."""
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """A typical wrong answer. answer: as it is given. belief: the sentence behind it. says: why it is not so. ends:
-    what it leads to, as (name, what it has then, what it has in the right run); at: the same by node, for the graph.
-    rule: whose descent is shown, "" for none."""
+    """A typical wrong answer. answer: as the learner gives it. belief: the sentence behind it.
+    says: why it is wrong. ends: its consequences, as (name, value then, value in the right run);
+    at: the same by node, for the graph. rule: whose gradient descent is shown, "" for none."""
 
     answer: Any
     belief: str
@@ -40,7 +41,7 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Decision:
-    """One question of the pass.
+    """One question of a pass.
 
     decision : "who", "what", "how" or "then"; forward "value".
     kind     : what an explorer marks with "?": "grad" or "value" of `node`, "next" for none.
@@ -73,12 +74,13 @@ class Decision:
     formulas: tuple[tuple[float, str], ...] = ()
 
     def to_json(self, place: int) -> dict[str, Any]:
-        """Its fields as plain data, with its id."""
+        """Return the fields as plain data, with the id."""
         plain = vars(self) | {"id": f"d{place}", "shows": self.until, "tolerance": TOLERANCE}
         return plain | {"wrong": [vars(wrong) for wrong in self.wrong]}
 
     def judge(self, given: Any) -> bool:
-        """Whether an answer is right: a number, a shape as a list, a choice, or the id of a node."""
+        """Return whether an answer is right: a number, a shape as a list, a choice, or the id of a
+        node."""
         if given in (self.whole, *self.also) if self.form != "number" else given == self.whole:
             return True
         if self.form == "number":
@@ -86,18 +88,18 @@ class Decision:
         return bool(given == self.answer)
 
     def met(self, given: Any) -> Wrong | None:
-        """The typical wrong answer that this is, None where it is none of them."""
+        """Return the typical wrong answer that equals this answer, or None."""
         same = alike if self.form == "number" else lambda a, b: a == b
         return next((wrong for wrong in self.wrong if same(given, wrong.answer)), None)
 
 
 def alike(a: Any, b: Any) -> bool:
-    """Whether an answer `a` is the number `b`, within the tolerance."""
+    """Return whether an answer `a` equals the number `b` within the tolerance."""
     return abs(a - b) <= TOLERANCE * (abs(b) if abs(b) > 1e-6 else 0.5)
 
 
 def words(array: Any) -> str:
-    """A number or a few numbers, four digits each."""
+    """Return one or a few numbers as text, with four digits each."""
     if array is None:
         return "None"
     array = np.asarray(array)
@@ -130,7 +132,8 @@ def same(a: Any, b: Any) -> bool:
 
 
 def trivial(child: Node, arrived: Any) -> bool:
-    """Whether there is nothing to work out: what arrives is handed through, as by +."""
+    """Return whether there is nothing to work out, because the gradient is passed on unchanged, as
+    by +."""
     return (
         child.op.rstrip("_") in ("add", "sub", "detach", "clone")
         and arrived is not None

@@ -1,4 +1,4 @@
-"""What the learner decides in a backward pass, in the order in which the pass needs it."""
+"""Collect the learner's decisions in a backward pass, in the order in which the pass needs them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from .arrivals import Arrivals
 from .changes import Changes
 
 
-FEW = 12  # nodes of a graph that are all offered
+FEW = 12  # all nodes of a graph up to this size are offered
 
 
 class Decisions(Arrivals, Aftermath, Changes):
-    """All decisions about a trace. kinds: which are asked, the others are played. strict: raise Ambiguous where a wrong
-    rule gives the right answer or another's; otherwise such a rule is left out. only: operations whose sends are asked
-    for, () for all. raises: whether it is asked who raises an error."""
+    """All decisions about a trace. kinds: which are asked; the others are played. strict: raise
+    Ambiguous if a wrong rule gives the right answer or the answer of another rule; otherwise leave
+    that rule out. only: operations whose contributions are asked for, () for all. raises: whether
+    to ask which node raises an error."""
 
     def all(self) -> list[Decision]:
-        """The decisions, in order."""
+        """Return the decisions in order."""
         if "value" in self.kinds:
             self.found = list(self._values())[:MOST]
             return self.found
@@ -55,7 +56,7 @@ class Decisions(Arrivals, Aftermath, Changes):
         return self.found
 
     def _values(self) -> Iterator[Decision]:
-        """Forward: the value of each operation."""
+        """Add a decision about the value of each operation in a forward pass."""
         for frame in self.trace.frames:
             node = self.trace.node(frame.node) if frame.node else None
             if (
@@ -85,7 +86,7 @@ class Decisions(Arrivals, Aftermath, Changes):
             )
 
     def _turn(self, frame: Frame) -> Iterator[Decision]:
-        """A node's turn, at its first contribution, and each contribution."""
+        """Add the decisions of a node's turn: at its first contribution, then at each one."""
         begins = (frame.run, frame.node) not in self._begun
         if begins:
             if "who" in self.kinds and not self.raises:
@@ -161,8 +162,8 @@ class Decisions(Arrivals, Aftermath, Changes):
     def _candidates(
         self, frame: Frame, waiting: list[str], ready: list[str], counts: dict[str, int]
     ) -> list[Node]:
-        """The nodes to choose from, in order: all of a small graph; of a big one those that may run, wait, come next or
-        have run, and a leaf."""
+        """Return the nodes to choose from, in order: all of a small graph; of a large one those
+        that may run, wait, come next or have run, and a leaf."""
         taking_part = [n for n in self.trace.nodes if n.id in counts or n.id in waiting]
         if len(taking_part) <= FEW:
             return taking_part
@@ -212,7 +213,7 @@ class Decisions(Arrivals, Aftermath, Changes):
         lead = f"`{names['child']}` {got} {g if len(g) < 90 else 'its gradient'}."
         if right.ndim and (arrived is None or right.shape != arrived.shape):
             yield self._shape(frame, edge, right, lead)
-        # Where 1 has arrived, the factor alone is right; relu hands through, or its factor is the answer.
+        # If 1 has arrived, the factor alone is right; relu passes the gradient on, or its factor is the answer.
         plainly = (
             arrived is not None and (arrived == 1).all() or self.trace.node(edge.child).op == "relu"
         )
@@ -225,7 +226,7 @@ class Decisions(Arrivals, Aftermath, Changes):
             and self.machine.derivative(edge) is not None
             and (self.strict or trivial(self.trace.node(edge.child), arrived))
         ):
-            return  # every rule says the same
+            return  # every rule gives the same answer
         if (
             self.strict
             and alike(right[place], 0)
@@ -273,7 +274,7 @@ class Decisions(Arrivals, Aftermath, Changes):
     def _formulas(
         self, edge: Edge, right: Array, told: list[tuple[Rule, Any]]
     ) -> tuple[tuple[float, str], ...]:
-        """The answers as formulas, in an order that tells nothing."""
+        """Return the answers as formulas, in an order that does not show the right one."""
         child, parent = self._label(edge.child), self._label(edge.parent)
         others = [self._label(e.parent) for e in self.machine.into[edge.child] if e.id != edge.id]
         local = (
@@ -300,7 +301,7 @@ class Decisions(Arrivals, Aftermath, Changes):
         )
 
     def _big(self, frame: Frame, edge: Edge) -> Iterator[Decision]:
-        """Of many numbers only the shape is asked."""
+        """Ask only for the shape if there are many numbers."""
         if frame.value is not None and frame.value.shape != self.trace.node(edge.child).shape:
             yield self._shape(
                 frame, edge, np.zeros(frame.value.shape), f"`{self._label(edge.child)}` runs."
@@ -345,7 +346,7 @@ class Decisions(Arrivals, Aftermath, Changes):
                 yield rule, np.asarray(answer)
 
     def _place(self, right: Array, wrong: list[Array]) -> tuple[int, ...]:
-        """The marked entry: the first that tells all answers apart, else the last."""
+        """Return the marked entry: the first one in which all answers differ, or else the last one."""
         for place in np.ndindex(*right.shape):
             items = [right[place], *(answer[place] for answer in wrong)]
             if not any(alike(a, b) for i, a in enumerate(items) for b in items[:i]) and not alike(
@@ -357,8 +358,8 @@ class Decisions(Arrivals, Aftermath, Changes):
     def _apart(
         self, right: Any, answers: list[tuple[Rule, Any]], hidden: tuple[str, ...]
     ) -> list[tuple[Rule, Any]]:
-        """The rules that give another answer than the right one and each other. hidden: those that may give the right
-        one."""
+        """Return the rules that give other answers than the right one and each other. hidden: those
+        that may give the right one."""
         kept: list[tuple[Rule, Any]] = []
         for rule, answer in answers:
             if alike(answer, right):
@@ -373,8 +374,8 @@ class Decisions(Arrivals, Aftermath, Changes):
         return kept
 
     def _slope(self, node: str, frame: Frame) -> dict[str, tuple[float, float]]:
-        """How much each leaf's gradient moves for each 1 that comes to a node more than it should, and where it
-        ends."""
+        """Return how much each leaf's gradient changes for each 1 that a node receives too much,
+        and its final value."""
         one = Played(self.machine, {node: np.ones(())})
         for later in self.machine.frames:
             if (

@@ -1,4 +1,5 @@
-"""Which level comes next. What is the learner's comes again after a day, then after two days, four, and so on."""
+"""Choose the next level. A mastered level comes again after one day, then after two days, four, and
+so on."""
 
 from __future__ import annotations
 
@@ -8,18 +9,19 @@ from typing import NamedTuple
 from .. import progress
 from .levels import LEVELS
 
-IN_A_ROW = 3  # graphs right at the first try; then a level is the learner's
+IN_A_ROW = 3  # a level is mastered after this many graphs that were right at the first try
 
 
 class Due(NamedTuple):
-    """A level, and why it is its turn."""
+    """A level, and why it is next."""
 
     level: int
     why: str
 
 
 class _Streak(NamedTuple):
-    """How many of the last graphs of a level were right at the first try, on how many days, and when the last was."""
+    """How many of the last graphs of a level were right at the first try, on how many days, and the
+    last time."""
 
     row: int
     days: int
@@ -27,12 +29,13 @@ class _Streak(NamedTuple):
 
     @property
     def again(self) -> datetime:
-        """When it comes again."""
+        """Return when the level comes again."""
         return self.last + timedelta(days=2 ** max(0, self.days - 1))
 
 
 def _streaks(mode: str = "") -> dict[int, _Streak]:
-    """By level. mode: " forward" for graphs that were played forward, which make no level the learner's."""
+    """Return the streaks by level. mode: " forward" for graphs played forward, which do not count
+    for mastery."""
     done: dict[int, list[progress.Event]] = {}
     for event in progress.events("practice"):
         name = event.id.removesuffix(mode)
@@ -48,13 +51,13 @@ def _streaks(mode: str = "") -> dict[int, _Streak]:
 
 
 def in_a_row(level: int, mode: str = "") -> int:
-    """How many of the last graphs of a level were right at the first try, without a miss."""
+    """Return how many of the last graphs of a level were right at the first try, without a miss."""
     found = _streaks(mode).get(level)
     return found.row if found else 0
 
 
 def state(level: int) -> str:
-    """What is to be said of a level in a list: "" where it was never done."""
+    """Return what a list says about a level, or "" if it was never played."""
     found = _streaks().get(level)
     if found is None or not found.row:
         return ""
@@ -66,7 +69,8 @@ def state(level: int) -> str:
 
 
 def due() -> Due:
-    """The level whose turn it is: one that comes again, else the one that was begun, else the first that is new."""
+    """Return the next level: a mastered one that is due, else the one that was begun, else the
+    first new one."""
     found = _streaks()
     yours = sorted(
         (streak.again, level) for level, streak in found.items() if streak.row >= IN_A_ROW

@@ -1,4 +1,4 @@
-"""What all decisions about one graph stand on: the right run, other runs beside it, names."""
+"""The shared data for all decisions about one graph: the right run, runs by other rules, names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .decision import Decision, KINDS, rounded, same, words
 
 
 class Ground:
-    """The trace, its machine, and how far the right run has come."""
+    """The trace, its machine, and the progress of the right run."""
 
     def __init__(
         self,
@@ -35,10 +35,10 @@ class Ground:
         self.machine = Machine(trace)
         self.found: list[Decision] = []
         self.played = Played(self.machine)
-        self._begun: set[tuple[int, str]] = set()  # (run, node) that has had its turn
+        self._begun: set[tuple[int, str]] = set()  # pairs (run, node) whose turn is over
         self._cleared: set[str] = (
             set()
-        )  # leaves whose `.grad` the program has cleared since they were asked about
+        )  # leaves whose `.grad` the program has cleared since the last question about them
         for leaf in trace.nodes:
             if leaf.kind == "leaf" and leaf.grad_before is not None:
                 self.played.grads[leaf.id] = array_of(leaf.grad_before)
@@ -49,7 +49,8 @@ class Ground:
         return self.trace.node(node_id).label
 
     def _expected(self, run: int) -> tuple[list[str], dict[str, int]]:
-        """The nodes that send in a pass, in order, and how many contributions come to each node."""
+        """Return the nodes that send in a pass, in order, and the number of contributions for each
+        node."""
         order: dict[str, None] = {}
         counts: dict[str, int] = {}
         for frame in self.machine.frames:
@@ -61,7 +62,8 @@ class Ground:
         return list(order), counts
 
     def _consequence(self, rule: Rule | None, since: int, early: str = "") -> tuple[Any, Any, str]:
-        """What is different in the end, for leaves and for nodes, and whose descent shows it."""
+        """Return what differs at the end, for leaves and nodes, and whose gradient descent shows
+        it."""
         key = (rule.key if rule else "", since, early)
         if key not in self._runs:
             self._runs[key] = self.machine.play(rule, since, early)
@@ -78,8 +80,9 @@ class Ground:
         return tuple(ends), at, rule.key if rule is not None and rule.says and not rule.once else ""
 
     def walks(self) -> dict[str, Any]:
-        """Gradient descent by the right rule and by each that a wrong answer follows, {"rate", "leaf", rule: places};
-        {} where the graph has not one leaf, is not of single numbers, or the right one arrives nowhere."""
+        """Return the steps of gradient descent by the right rule and by each rule of a wrong
+        answer, {"rate", "leaf", rule: places}; {} if the graph has not exactly one leaf, does not
+        consist of single numbers, or the right rule does not converge."""
         for rate in (0.2, 0.1, 0.05, 0.02, 0.01, 0.005):
             right = self.machine.walk(None, rate)
             if right is None:

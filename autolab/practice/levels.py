@@ -1,4 +1,4 @@
-"""Twelve levels: programs with fresh numbers, small and exact, on which no two rules give the same answer."""
+"""Twelve levels: small programs with fresh numbers, for which no two rules give the same answer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from ..trace import record
 from ..trace.model import Trace
 from .decisions import Ambiguous, Decision, Decisions
 
-TRIES = 400  # programs drawn until one is fit
+TRIES = 400  # programs to draw until one is suitable
 
 
 @dataclass(frozen=True)
 class Level:
-    """number, title; trains: what it trains. kinds: which decisions are the learner's. draw(random): a program. only:
-    operations whose sends are asked for, () for all. raises: whether it is asked who raises an error."""
+    """One level. number, title; trains: what it trains. kinds: the learner's decisions.
+    draw(random): returns a program. only: operations whose contributions are asked for, () for all.
+    raises: whether to ask which node raises an error."""
 
     number: int
     title: str
@@ -31,7 +32,8 @@ class Level:
 
 @dataclass(frozen=True)
 class Task:
-    """A graph to practise on: the program, its trace, what is asked about it. seed: which draws it again."""
+    """A graph to practise on: the program, its trace, its decisions. seed: draws the same graph
+    again."""
 
     program: str
     trace: Trace
@@ -41,8 +43,8 @@ class Task:
 
 
 def task(number: int, seed: int, forward: bool = False) -> Task:
-    """A graph of a level. Programs are drawn until one is fit: no two rules answer alike, and no answer is an unmeant
-    0."""
+    """Return a graph of a level. Programs are drawn until no two rules give the same answer and no
+    answer is 0 by accident."""
     level, dice = LEVELS[number], random.Random(seed * 100 + number)
     for _ in range(TRIES):
         program = level.draw(dice)
@@ -71,7 +73,7 @@ def task(number: int, seed: int, forward: bool = False) -> Task:
 
 
 def run(program: str) -> Trace:
-    """The recording of a program, whatever it raises."""
+    """Return the recording of a program, even if it raises."""
     import autolab
 
     names: dict[str, Any] = {"tensor": autolab.tensor, "no_grad": autolab.no_grad}
@@ -79,12 +81,12 @@ def run(program: str) -> Trace:
         with record() as recording:
             exec(compile(program, "<practice>", "exec"), names)
     except RuntimeError:
-        pass  # the recording has it
+        pass  # the recording contains the error
     return recording.trace()
 
 
 def level_of(level: Any) -> Level:
-    """The level of a number. Raises ValueError for one that there is not."""
+    """Return the level with this number. Raises ValueError for an unknown number."""
     if isinstance(level, bool) or not isinstance(level, int) or level not in LEVELS:
         raise fail(
             ValueError,
@@ -95,7 +97,7 @@ def level_of(level: Any) -> Level:
 
 
 def _small(dice: random.Random, *without: float) -> float:
-    """A number that is neither 0 nor ±1: 2 to 5, some halves, of either sign."""
+    """Return a number other than 0 and ±1: 2 to 5, sometimes with a half, of either sign."""
     return dice.choice(
         [n for n in (2, 3, 4, 5, 1.5, 2.5, 0.5, -2, -3, -4, -1.5, -0.5) if n not in without]
     )

@@ -1,8 +1,8 @@
-"""A backward pass played again by another rule: what a belief leads to.
+"""Repeat a backward pass with another rule, to show where a wrong belief leads.
 
-A right pass is what the trace holds: who sends what along which edge, in which order. Here the same sends are repeated,
-with the derivatives of the trace's own operations (`trace/replay.py`), and one rule exchanged: what is sent, what
-becomes of it at the receiver, or who runs too early.
+The trace contains the right pass: which node sends what along which edge, in order. Here the same
+contributions are sent again with the derivatives of the trace's operations (`trace/replay.py`) and
+one changed rule: what is sent, how it arrives, or which node runs too early.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from ..trace.model import Edge, Frame, Trace
 from ..trace.replay import Again, Unknown, array_of
 
 Array = np.ndarray
-STEPS = 12  # of gradient descent
-MOST = 20_000  # numbers of a derivative that is still worked out
+STEPS = 12  # steps of gradient descent
+MOST = 20_000  # the largest number of entries of a derivative that is computed
 
 
 class Machine:
-    """The backward passes of a trace, to be played by any rule; `moved`: from other values of the leaves."""
+    """The backward passes of a trace, which can be run by any rule. moved: other values of the
+    leaves to start from."""
 
     def __init__(
         self, trace: Trace, again: Again | None = None, moved: dict[str, Array] | None = None
@@ -40,7 +41,7 @@ class Machine:
                     self._values[node.id] = self.again.result(node.id, self._operands(node.id))
 
     def value(self, node_id: str) -> Array | None:
-        """What a node computed; None where that is not known."""
+        """Return the result of a node, or None if it is not known."""
         if self._values is not None and node_id in self._values:
             return self._values[node_id]
         return self.again.value(node_id)
@@ -52,7 +53,8 @@ class Machine:
         return found
 
     def derivative(self, edge: Edge) -> Array | None:
-        """Of an edge's child by its parent, shape of the child then of the parent; None where it is not known."""
+        """Return the derivative of an edge's child with respect to its parent (the child's shape,
+        then the parent's), or None if it is not known."""
         if edge.id not in self._known:
             slot = [other.id for other in self.into[edge.child]].index(edge.id)
             try:
@@ -64,12 +66,13 @@ class Machine:
                 else:
                     found = self.again.jacobian(edge.child, slot, operands)
                 self._known[edge.id] = found.astype(np.float64)
-            except Exception:  # of an operation that cannot be run again there is no other run
+            except Exception:  # an operation that cannot be repeated has no other run
                 self._known[edge.id] = None
         return self._known[edge.id]
 
     def sent(self, edge: Edge, arrived: Array | None, rule: Rule | None = None) -> Array | None:
-        """What goes along an edge; where the rule says nothing of it, what is right. None: nothing, or not known."""
+        """Return what goes along an edge; without a special rule, the right contribution. None
+        means nothing, or not known."""
         if arrived is None:
             return None
         if rule is not None and rule.send is not None:
@@ -80,7 +83,8 @@ class Machine:
         return None if local is None else np.tensordot(arrived, local, arrived.ndim)
 
     def play(self, rule: Rule | None = None, since: int = 0, early: str = "") -> Played:
-        """All passes; `rule` holds from frame `since` on, and there the node `early` runs with what it has by then."""
+        """Run all passes. `rule` applies from frame `since` on, where the node `early` runs with
+        the contributions it has so far."""
         played = Played(self)
         for leaf in self.trace.nodes:
             if leaf.kind == "leaf" and leaf.grad_before is not None:
@@ -99,7 +103,8 @@ class Machine:
         return played
 
     def walk(self, rule: Rule | None, rate: float) -> list[float] | None:
-        """Where gradient descent takes the one leaf of a graph of single numbers; None where that is not possible."""
+        """Return the steps of gradient descent for the only leaf of a graph of single numbers, or
+        None if that is impossible."""
         leaves = [n for n in self.trace.nodes if n.kind == "leaf" and n.requires_grad]
         if (
             len(leaves) != 1
@@ -126,7 +131,7 @@ class Machine:
 
 @dataclass
 class Played:
-    """What came of a run: `arrived` at each node, `grads` of the leaves."""
+    """The result of a run: `arrived` at each node, `grads` of the leaves."""
 
     machine: Machine
     arrived: dict[str, Array | None] = field(default_factory=dict)
@@ -136,7 +141,8 @@ class Played:
     run: int = 0
 
     def step(self, frame: Frame, rule: Rule | None, known: bool = False) -> None:
-        """What one frame of the right run is by this rule. known: it is as the trace has it, nothing is computed."""
+        """Apply one frame of the right run by this rule. known: the frame is as in the trace, so
+        nothing is computed."""
         if frame.run > self.run and frame.phase == "backward":
             self.run = frame.run
             self.arrived.clear()
@@ -159,7 +165,7 @@ class Played:
             self.grads[frame.receiver] = array_of(frame.total)
 
     def send(self, edge_id: str, rule: Rule | None, new: Array | None = None) -> None:
-        """One contribution, and what the receiver makes of it."""
+        """Send one contribution and let the receiver handle it."""
         edge = self.machine.edges[edge_id]
         if new is None:
             new = self.machine.sent(edge, self.arrived.get(edge.child), rule)
@@ -173,7 +179,8 @@ class Played:
             self.arrived[edge.parent] = new if before is None else _added(before, new)
 
     def run_early(self, node_id: str) -> None:
-        """A node sends what it has, and is done: what comes to it later is lost."""
+        """Let a node send the contributions it has. It is finished then, so later contributions are
+        lost."""
         for edge in self.machine.into.get(node_id, []):
             if edge.differentiable:
                 self.send(edge.id, None)
@@ -186,11 +193,13 @@ def _added(a: Array, b: Array) -> Array:
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule exchanged. key: its name. belief: the sentence behind it. says: why it is not so, with places for names.
+    """One changed rule. key: its name. belief: the sentence behind it. says: why it is wrong, with
+    places for names.
 
     send(machine, edge, arrived): what goes along an edge, None where this rule says nothing of it.
     receive(before, new, count): what the receiver has then. clears, keeps: what becomes of `.grad`. once: it holds in
-    the frame where it begins, and not after."""
+    the frame where it begins, and not after.
+    """
 
     key: str
     belief: str
@@ -203,7 +212,7 @@ class Rule:
 
 
 def _parent(m: Machine, edge: Edge, arrived: Array) -> Array | None:
-    """The value of an operand, where it has the shape of what arrived."""
+    """Return the value of an operand if it has the shape of the arriving gradient."""
     x = m.value(edge.parent)
     return None if x is None or x.shape != arrived.shape else x.astype(np.float64)
 
@@ -215,7 +224,7 @@ def _op(m: Machine, edge: Edge) -> str:
 def _local(m: Machine, edge: Edge, g: Array) -> Array | None:
     local = m.derivative(edge)
     if local is None or _op(m, edge) in ("matmul", "mm") or local.size < g.size**2:
-        return None  # no single number of it is the derivative
+        return None  # the derivative is not a single number
     return local.reshape(g.size, -1).sum(0).reshape(local.shape[g.ndim :])
 
 
@@ -417,7 +426,7 @@ RULES = {
         ),
     )
 }
-"""By their names."""
+"""The rules by name."""
 
 WHAT = tuple(rule for rule in RULES.values() if rule.send is not None)
 HOW = tuple(rule for rule in RULES.values() if rule.receive is not None and not rule.once)

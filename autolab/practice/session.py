@@ -1,4 +1,4 @@
-"""`practice`: the explorer of a graph whose backward pass waits for the learner at every decision."""
+"""The widget of `practice`: an explorer whose backward pass waits for the learner's decisions."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ from .levels import LEVELS, Task, level_of, task
 
 HELP = ("full", "hints", "none")
 MOST = 200
-"""Operations of a graph of the learner's own: a few hundred questions are more than anybody answers."""
+"""The largest number of operations in a learner's own graph; nobody answers more than a few hundred
+questions."""
 MODES = ("backward", "forward")
-EVERY = (*KINDS, "free", "left")  # what is asked about a graph of the learner's own
+EVERY = (*KINDS, "free", "left")  # the kinds of decisions for a learner's own graph
 
 
 @dataclass(frozen=True)
 class Result:
-    """What was done of a practice: by kind of decision how many were asked, answered, and right at the first try
-    without being shown.
+    """The result of a practice: how many decisions of each kind were asked, answered, and right at
+    the first try without help.
 
     asked, answered, at_once: by "who", "what", "how", "then" ("value" in forward mode). level: None for a graph of
     one's own.
@@ -50,12 +51,12 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether everything was answered."""
+        """Return whether everything was answered."""
         return sum(self.answered.values()) == sum(self.asked.values())
 
     @property
     def perfect(self) -> bool:
-        """Whether everything was answered, and right at the first try."""
+        """Return whether everything was answered, and right at the first try."""
         return sum(self.at_once.values()) == sum(self.asked.values())
 
     def __repr__(self) -> str:
@@ -68,7 +69,7 @@ class Result:
 
 
 class Practice(Explorer):
-    """An explorer that waits for the learner; what `autolab.practice` returns.
+    """An explorer that waits for the learner's decisions, as `autolab.practice` returns it.
 
     result: what was right at the first try. help: "full", "hints" or "none". seed: makes the same graph again, by
     `level` and `seed`.
@@ -79,7 +80,7 @@ class Practice(Explorer):
     _script = t.Unicode(assets.module("practice")).tag(sync=True)
     practice = t.Dict().tag(
         sync=True
-    )  # what the page says about the whole: title, help, program, descents
+    )  # what the page shows as a whole: title, help, program, gradient descents
 
     def __init__(self, trace: Trace, decisions: Decisions, facts: Mapping[str, Any]) -> None:
         self._told: dict[str, int] = {}
@@ -89,7 +90,7 @@ class Practice(Explorer):
     def _ask(self, decisions: Decisions, facts: Mapping[str, Any]) -> None:
         self._facts, self._told = dict(facts), {}
         asked = [one.to_json(i) for i, one in enumerate(decisions.found)]
-        # Of a dry run or a network parts may be closed: what is asked about is seen.
+        # Parts of a dry run or a network may be folded, but the nodes in question must be visible.
         opened = {part for one in asked for part in self._folding.opening(one["node"])}
         with self.hold_sync():
             self.practice = {**facts, "walks": decisions.walks()}
@@ -101,22 +102,22 @@ class Practice(Explorer):
 
     @property
     def program(self) -> str:
-        """The code of the graph of a level; "" for a graph of one's own."""
+        """Return the code of a level's graph, or "" for the learner's own graph."""
         return str(self._facts.get("program", ""))
 
     @property
     def help(self) -> str:
-        """How much help there is: "full", "hints" or "none"."""
+        """Return how much help there is: "full", "hints" or "none"."""
         return str(self._facts["help"])
 
     @property
     def seed(self) -> int | None:
-        """What draws this graph again; None for a graph of one's own."""
+        """Return the seed that draws this graph again, or None for the learner's own graph."""
         return self._facts.get("seed")
 
     @property
     def result(self) -> Result:
-        """What was asked, answered, and right at the first try."""
+        """Return what was asked, answered, and right at the first try."""
         counts: dict[str, dict[str, int]] = {"asked": {}, "answered": {}, "at_once": {}}
         for one in self.questions:
             reply, kind = self.replies.get(one["id"], {}), one["decision"]
@@ -130,7 +131,8 @@ class Practice(Explorer):
         return Result(**counts, level=self._facts["level"])
 
     def ask(self, *args: Any, **options: Any) -> Answer:
-        """Not here: a practice asks by itself. Raises TypeError; `autolab.explore(...).ask(...)` asks."""
+        """Raise TypeError, because a practice asks its own questions; use
+        `autolab.explore(...).ask(...)`."""
         raise fail(
             TypeError,
             "a practice asks by itself; ask is for explorers",
@@ -138,9 +140,10 @@ class Practice(Explorer):
         )
 
     def another(self, seed: int | None = None, level: int | None = None) -> None:
-        """Shows another graph of the same level in the same place, with the help that is due now.
+        """Show another graph of the same level in the same place, with the current amount of help.
 
-        seed: as for `practice`. level: of another one. Raises TypeError for a graph of one's own."""
+        seed: as for `practice`. level: of another one. Raises TypeError for a graph of one's own.
+        """
         if self._facts["level"] is None:
             raise fail(
                 TypeError,
@@ -154,7 +157,7 @@ class Practice(Explorer):
 
     @t.observe("replies")
     def _keep_replies(self, change: Any) -> None:
-        """What the page says was answered goes to the learner's store: each try, and the graph when it is done."""
+        """Record the answers that the page reports: each try, and the graph when it is finished."""
         name, new = self._facts["level"] or "own graph", change["new"]
         for one in self.questions:
             reply = new.get(one["id"])
@@ -199,7 +202,7 @@ class Practice(Explorer):
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
-            bundle[0].pop("image/svg+xml", None)  # the still picture tells every answer
+            bundle[0].pop("image/svg+xml", None)  # the static picture would show every answer
             bundle[0]["text/plain"] = invitation(f"{self!r} waits for you at every decision")
         return bundle
 
@@ -216,11 +219,12 @@ def _at_once(reply: Mapping[str, Any]) -> bool:
     return bool(reply["right"]) and reply["tries"] == 1 and not reply.get("shown")
 
 
-NOTHING: Any = object()  # as `loss`: not given
+NOTHING: Any = object()  # the argument `loss` was not given
 
 
 def _check_size(trace: Trace) -> None:
-    """Raises ValueError for a graph that is too big to answer: the time to find its questions grows with the square."""
+    """Raise ValueError for a graph that is too large: the time to find its questions grows with the
+    square of its size."""
     count = sum(node.kind == "op" for node in rough(trace.nodes))
     if count > MOST:
         raise fail(
@@ -294,7 +298,7 @@ def practice(
 
 
 def _check(loss: Any, level: Any, help: Any, mode: Any, seed: Any) -> None:
-    """Raises ValueError for what `practice` does not take."""
+    """Raise ValueError for arguments that `practice` does not accept."""
     if help is not None and help not in HELP:
         raise fail(
             ValueError,
@@ -346,12 +350,12 @@ def _of_level(
 
 
 def _suffix(mode: str) -> str:
-    """What is added to the id of a graph that is done, in the store."""
+    """Return the suffix of a finished graph's id in the progress file."""
     return " forward" if mode == "forward" else ""
 
 
 def _plain(trace: Trace) -> Trace:
-    """A trace that does not say in advance who raises."""
+    """Return the trace without the information which node raises."""
     nodes = tuple(replace(node, error="", mark="") for node in trace.nodes)
     saved = tuple(
         replace(one, state="alive" if one.state == "modified" else one.state) for one in trace.saved

@@ -1,4 +1,4 @@
-"""Wrong engines: the engine with one rule exchanged, one for each of 25 misconceptions, and a game.
+"""Wrong engines, each with one changed rule: one for each of 25 misconceptions, and a game.
 
 autolab.specimens                       # all of them, with the belief behind each
 autolab.specimens["set instead of add"] # one, with the rule that was exchanged; by its number, too
@@ -21,7 +21,8 @@ __all__ = ["Example", "Game", "Outcome", "Specimen", "Trial", "Verdict", "catch"
 
 
 class _Catalogue(types.ModuleType):
-    """`autolab.specimens` is this package, and what it contains: it can be counted, gone through and indexed."""
+    """The package `autolab.specimens`, which is also the collection of its specimens: it has a
+    length, an order and an index."""
 
     def __iter__(self) -> Iterator[Specimen]:
         return iter([SPECIMENS[number] for number in sorted(SPECIMENS)])

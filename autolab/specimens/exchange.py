@@ -1,4 +1,4 @@
-"""How a wrong rule takes the place of the engine's own: in the thread that asks for it, and only while it runs."""
+"""Put a wrong rule in the place of the engine's own rule, in one thread and only during one run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 from ..engine.core import observe
 
 Place = tuple[Any, str, str]
-"""Where a rule stands: its owner (a class or a module), its name there, and "call", or "get" or "set" of a property."""
+"""The place of a rule: its owner (a class or a module), its name there, and "call", or "get" or
+"set" for a property."""
 
 _lock = threading.RLock()
 _standing: dict[
     tuple[Any, str], list[Any]
-] = {}  # (owner, name) -> [how many runs need it, what stood there, what does]
+] = {}  # (owner, name) -> [number of runs that need it, the original, the replacement]
 _ABSENT = object()
 
 
@@ -30,11 +31,12 @@ _thread = _Thread()
 
 @contextmanager
 def exchanged(rules: Mapping[Place, Callable[..., Any]]) -> Iterator[None]:
-    """Inside the block, and in this thread, each rule of `rules` is called in the place of what stands there, with that
-    as its first argument.
+    """Call each rule of `rules` in its place, inside the block and in this thread, with the
+    original as its first argument.
 
-    Other threads run what stood there. Afterwards it stands there again, also when the block raised. Within a block of
-    the same kind only the inner one's rules hold."""
+    Other threads run the original. Afterwards the original is restored, also if the block raised.
+    In nested blocks of the same kind, only the inner rules apply.
+    """
     before = _thread.rules, _thread.notes
     with ExitStack() as stack:
         stack.enter_context(_general_pass())
@@ -48,14 +50,14 @@ def exchanged(rules: Mapping[Place, Callable[..., Any]]) -> Iterator[None]:
 
 
 class _Exchange(observe.Observer):
-    """Tells recordings, which look at who watches, that the rules are not all the engine's own."""
+    """Tells recordings that the engine's rules are changed."""
 
     exchanges = True
 
 
 @contextmanager
 def _general_pass() -> Iterator[None]:
-    """While somebody watches, no shortcut goes around the core's own backward pass."""
+    """Use the core's general backward pass while it is observed, so that no shortcut avoids it."""
     nobody = _Exchange()
     with _lock:
         observe.add(nobody)
@@ -86,12 +88,12 @@ def _chosen_by_thread(owner: Any, name: str) -> Iterator[None]:
                 del _standing[key]
                 if own is _ABSENT:
                     delattr(owner, name)
-                elif vars(owner).get(name) is stand_in:  # what the program itself put there stays
+                elif vars(owner).get(name) is stand_in:  # a replacement by the program itself stays
                     setattr(owner, name, own)
 
 
 def _stand_in(owner: Any, name: str, own: Any) -> Any:
-    """What asks, at each call, which rule holds in the thread that calls."""
+    """Return a function that looks up, at each call, which rule applies in the calling thread."""
 
     def choosing(kind: str, function: Any) -> Callable[..., Any]:
         place = owner, name, kind
@@ -109,11 +111,11 @@ def _stand_in(owner: Any, name: str, own: Any) -> Any:
 
 
 def note(about: Any, what: Any) -> None:
-    """Remembers `what` about the object `about`, until the run of the specimen ends."""
+    """Remember `what` about the object `about` until the run of the specimen ends."""
     if _thread.notes is not None:
         _thread.notes[id(about)] = about, what
 
 
 def noted(about: Any) -> Any:
-    """What was remembered about an object; None if nothing was."""
+    """Return what was remembered about an object, or None."""
     return (_thread.notes or {}).get(id(about), (None, None))[1]

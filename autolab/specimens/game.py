@@ -1,4 +1,5 @@
-"""Catch it: an engine is given, one of the specimens or the right one; which is it, and in which line?"""
+"""A game: you get an engine, which is one of the specimens or the right one. Which one is it, and
+which line is wrong?"""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ LEVELS = (1, 2, 3)
 
 
 def catch(seed: int | None = None, level: int = 3) -> Game:
-    """A game: it gives you an engine, which is one of the specimens or the right one, and you find out which.
+    """Start a game: it gives you an engine, one of the specimens or the right one, and you find out
+    which one.
 
     seed: a whole number makes the same choice each time. level: 1 has the rules of the backward pass and of its check
     to choose from, 2 also those of what is recorded, 3 all 25. Raises TypeError or ValueError for other arguments.
@@ -51,34 +53,37 @@ def catch(seed: int | None = None, level: int = 3) -> Game:
 
 
 class Game:
-    """A game of `catch`: try programs, then name what was exchanged.
+    """A game of `catch`: try programs, then name the changed rule.
 
-    candidates: the names of all engines that it may be. left: those still possible. over: whether it was named."""
+    candidates: the names of all possible engines. left: those that are still possible. over:
+    whether you have named one.
+    """
 
     def __init__(self, candidates: list[Any], given: Any) -> None:
         self._candidates = {one.name: one for one in candidates}
         self._given = given
-        self._excluded: dict[str, int] = {}  # name -> the number of the try that told
+        self._excluded: dict[str, int] = {}  # name -> the number of the try that excluded it
         self._tries = 0
         self.over = False
 
     @property
     def candidates(self) -> list[str]:
-        """The names of all engines that it may be."""
+        """Return the names of all possible engines."""
         return list(self._candidates)
 
     @property
     def left(self) -> list[str]:
-        """The names of those that would have given what you have seen."""
+        """Return the names of the engines that agree with everything you have seen."""
         return [name for name in self._candidates if name not in self._excluded]
 
     def try_(self, function: Callable[..., Any]) -> Trial:
-        """Runs a function with the right engine, with the one that you were given, and with all that are still
-        possible.
+        """Run a function with the right engine, with the engine that you were given, and with all
+        that are still possible.
 
-        function: of no arguments, or of the module torch. It makes its own tensors and returns what is to be compared;
-        it runs once for each engine, so it had better print nothing. Raises TypeError for what is no such function,
-        ValueError for one that gives something else each time."""
+        function: takes no arguments, or the module torch. It creates its own tensors and returns
+        what is compared; it runs once for each engine, so it should not print. Raises TypeError for
+        other functions, and ValueError if the result changes from run to run.
+        """
         as_program(function, "function")
         right, given = RIGHT.outcome(function), self._given.outcome(function)
         if not right.same_as(again := RIGHT.outcome(function)):
@@ -97,7 +102,7 @@ class Game:
 
     @property
     def hint(self) -> str:
-        """A kind of program that would be a good next try: never the rule.
+        """Return which kind of program to try next, but never the rule.
 
         >>> torch.specimens.catch(seed=1, level=1).hint
         'Try two backward passes in a row, and .grad after them.'
@@ -108,16 +113,17 @@ class Game:
         return f"Try {wrong[0].shows}."
 
     def rule(self, name: str | int) -> str:
-        """What was exchanged in the engine called `name`, with numbers at the lines. Raises ValueError for a name that
-        is not among the candidates."""
+        """Return the changed code of the engine called `name`, with line numbers. Raises ValueError
+        for a name that is not a candidate."""
         one = self._one(name)
         return one.listing if isinstance(one, Specimen) else "Nothing was exchanged."
 
     def name(self, name: str | int, line: int | None = None) -> Verdict:
-        """Judges a guess: `name` of the engine, or its number (0 is the right one), and the number of the line that is
-        wrong in its rule.
+        """Judge a guess: `name` of the engine, or its number (0 is the right engine), and the
+        number of the wrong line in its rule.
 
-        The right engine has no wrong line. Raises ValueError for a name or a line that is not there."""
+        The right engine has no wrong line. Raises ValueError for an unknown name or line.
+        """
         one = self._one(name)
         last = len(one.rule.splitlines())
         if line is not None and (
@@ -187,8 +193,8 @@ class Game:
 
 @dataclass(frozen=True, repr=False)
 class Trial:
-    """What a try gave: `right` and `given`, the outcomes of the two engines, and who was possible `before` and
-    `after`."""
+    """The result of a try: `right` and `given`, the outcomes of the two engines, and the candidates
+    `before` and `after`."""
 
     number: int
     right: Outcome
@@ -198,12 +204,12 @@ class Trial:
 
     @property
     def tells(self) -> bool:
-        """Whether the program told engines apart that were possible before."""
+        """Return whether the program excluded any candidates."""
         return self.before != self.after
 
     @property
     def said(self) -> str:
-        """What follows from it, in words."""
+        """Return in words what follows from the try."""
         if self.tells:
             n = len(self.before) - len(self.after)
             return f"{n} {'engine is' if n == 1 else 'engines are'} excluded; {len(self.after)} still possible: {_listed(self.after)}."
@@ -221,7 +227,7 @@ class Trial:
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What a guess was: `right`, and why."""
+    """The verdict on a guess: `right`, and why."""
 
     right: bool
     why: str
@@ -235,6 +241,6 @@ class Verdict:
 
 
 def _listed(names: Sequence[str], most: int = 8) -> str:
-    """Names, the first few of many."""
+    """Return names as text, the first few of many."""
     more = f", and {len(names) - most + 1} more" if len(names) > most else ""
     return "; ".join(names[: most - 1] if more else names) + more

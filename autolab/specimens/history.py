@@ -1,4 +1,5 @@
-"""Wrong rules of what is recorded: which tensors are leaves, what a change in place does, what cuts the graph."""
+"""Wrong rules about recording: which tensors are leaves, what an in-place change does, what cuts
+the graph."""
 
 from __future__ import annotations
 
@@ -227,12 +228,12 @@ def nothing_outside(torch):
 
 
 class Array(np.ndarray):
-    """A NumPy array that has `history`: the Tensor of the same numbers, with its graph."""
+    """A NumPy array with `history`: the tensor of the same numbers, with its graph."""
 
     history: Tensor
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        """What NumPy computes, and beside it what autolab does, where it has an operation of that name."""
+        """Compute with NumPy and, if autolab has an operation of that name, also with autolab."""
         if "out" in options:
             options["out"] = tuple(np.asarray(x) for x in options["out"])
         result = getattr(ufunc, method)(
@@ -251,7 +252,7 @@ class Array(np.ndarray):
 
 
 def carrying(array, history):
-    """`array` as one that has a history."""
+    """Return `array` as one that has a history."""
     array = np.asarray(array).view(Array)
     array.history = history
     return array

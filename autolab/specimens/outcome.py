@@ -1,4 +1,4 @@
-"""What a program gave: its result, or the error that it raised; compared, and told in a line."""
+"""The outcome of a program: its result or its error, which can be compared and shown in one line."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import autolab
 from ..engine.core.errors import fail
 from ..engine.core.tensor import Tensor
 
-SAME_WORDS = 60  # an error is known by its first words: numbers and versions may follow
+# the first words of an error's message identify it; numbers and versions may follow
+SAME_WORDS = 60
 
 
 class Outcome:
-    """What a program gave with one engine: `value`, or the `error` that it raised.
+    """The outcome of a program with one engine: `value`, or the `error` that it raised.
 
     >>> from autolab.specimens.outcome import Outcome
     >>> Outcome.of(lambda: torch.ones(2) * 2)
@@ -32,15 +33,15 @@ class Outcome:
 
     @classmethod
     def of(cls, action: Callable[[], Any]) -> Outcome:
-        """Runs `action`."""
+        """Run `action` and return its outcome."""
         try:
             return cls(action())
         except Exception as error:  # noqa: BLE001 (what the learner's program raises is a result)
             return cls(error=error)
 
     def same_as(self, other: Outcome) -> bool:
-        """Whether both are equal: kinds of errors and their first words; numbers but for rounding, with shape and
-        dtype."""
+        """Return whether both are equal: errors by type and first words; numbers up to rounding,
+        with shape and dtype."""
         if self.error is None or other.error is None:
             return self.error is other.error and _equal(self.value, other.value)
         words = [str(outcome.error)[:SAME_WORDS] for outcome in (self, other)]
@@ -54,8 +55,8 @@ class Outcome:
 
 
 def as_program(program: Any, argument: str = "program") -> Callable[[], Any]:
-    """`program`, a function of no arguments or of one, the module `torch`, as one of none. Raises TypeError for
-    anything else, naming `argument`.
+    """Return `program`, a function of no arguments or of the module `torch`, as a function of no
+    arguments. Raises TypeError for anything else, naming `argument`.
 
     >>> from autolab.specimens.outcome import as_program
     >>> as_program(lambda torch: torch.zeros(1))()
@@ -69,7 +70,7 @@ def as_program(program: Any, argument: str = "program") -> Callable[[], Any]:
         )
     try:
         parameters = inspect.signature(program).parameters.values()
-    except (TypeError, ValueError):  # a function of C
+    except (TypeError, ValueError):  # a function written in C
         return program
     needed = [
         p

@@ -1,5 +1,5 @@
-"""Wrong rules of the backward pass itself: what arrives, what is added, what is kept. The signature of each begins
-with `right`, what the engine has in that place."""
+"""Wrong rules of the backward pass: what arrives, what is added, what is kept. The first parameter
+of each, `right`, is the engine's own code in that place."""
 
 from __future__ import annotations
 

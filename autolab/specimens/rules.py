@@ -1,4 +1,4 @@
-"""Wrong rules of one node: what it makes of the gradient that arrives."""
+"""Wrong rules of a single node: how it changes the arriving gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A specimen: the engine with one rule exchanged, the belief behind it, and where it shows."""
+"""A specimen: the engine with one changed rule, the belief behind it, and programs that expose it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .exchange import Place, exchanged
 from .outcome import Outcome, as_program
 
 MARK = "# wrong"
-"""Ends the lines of a rule that were exchanged. Learners see the rule without it."""
+"""Marks the changed lines of a rule. Learners see the rule without the mark."""
 
 SPECIMENS: dict[int, Specimen] = {}
-"""All of them, by the number of the misconception."""
+"""All specimens by the number of their misconception."""
 
 Program = Callable[..., Any]
 
 
 class Specimen:
-    """A wrong engine: the core's own, with one rule exchanged.
+    """A wrong engine: the core's own engine with one changed rule.
 
     number, misconception: which one it is of the 25. name: what it is called. belief: what one has to believe to expect
     what it does. rule: the source of what was exchanged. lines: the numbers of the lines in it that are wrong.
@@ -65,25 +65,26 @@ class Specimen:
 
     @property
     def stands_for(self) -> tuple[str, ...]:
-        """What the rule stands in the place of: 'autolab.engine.core.backward.BackwardPass.add'."""
+        """Return what the rule replaces, such as 'autolab.engine.core.backward.BackwardPass.add'."""
         return tuple(dict.fromkeys(_written(place) for place in self._rules))
 
     def run(self, program: Program) -> Any:
-        """What `program` returns with this engine.
+        """Return the result of `program` with this engine.
 
-        program: a function of no arguments, or of one, the module torch. What it raises comes out; the engine is the
-        right one again afterwards, and all the time in other threads. A thread that the program starts has the right
-        one. Raises TypeError when `program` is no such function."""
+        program: a function of no arguments, or of the module torch. Its errors are raised here.
+        Afterwards the engine is the right one again; other threads, also those that the program
+        starts, always use the right one. Raises TypeError if `program` is not such a function.
+        """
         return _run(as_program(program), self._rules)
 
     def outcome(self, program: Program) -> Outcome:
-        """What `program` gives with this engine: a result, or an error."""
+        """Return the outcome of `program` with this engine: a result or an error."""
         run = as_program(program)
         return Outcome.of(lambda: _run(run, self._rules))
 
     @property
     def listing(self) -> str:
-        """The rule with numbers at its lines."""
+        """Return the rule with line numbers."""
         return "\n".join(
             f"{i:2}  {line}".rstrip() for i, line in enumerate(self.rule.splitlines(), 1)
         )
@@ -98,8 +99,8 @@ class Specimen:
 
 @dataclass(frozen=True, repr=False)
 class Example:
-    """A program, and what it gives: `right` with the right engine, `wrong` with the specimen, each computed when asked
-    for.
+    """A program and its results: `right` with the right engine, `wrong` with the specimen. Each is
+    computed when it is read.
 
     >>> torch.specimens[3].goes_right
     def chain(torch):
@@ -117,22 +118,22 @@ class Example:
 
     @property
     def source(self) -> str:
-        """The program's text."""
+        """Return the program's text."""
         return textwrap.dedent(inspect.getsource(self.program)).rstrip()
 
     @property
     def right(self) -> Outcome:
-        """What the right engine gives."""
+        """Return the result with the right engine."""
         return RIGHT.outcome(self.program)
 
     @property
     def wrong(self) -> Outcome:
-        """What the specimen gives."""
+        """Return the result with the specimen."""
         return self.specimen.outcome(self.program)
 
     @property
     def differs(self) -> bool:
-        """Whether the two differ."""
+        """Return whether the two results differ."""
         return not self.right.same_as(self.wrong)
 
     def __repr__(self) -> str:
@@ -143,13 +144,14 @@ class Example:
 
 
 def _run(program: Callable[[], Any], rules: dict[Place, Any]) -> Any:
-    """What `program` returns with `rules` exchanged; the thread's grad mode is afterwards what it was."""
+    """Return the result of `program` with changed `rules`, and restore the thread's grad mode
+    afterwards."""
     with exchanged(rules), autolab.set_grad_enabled(autolab.is_grad_enabled()):
         return program()
 
 
 class _Right:
-    """The right engine, as one of those that can be run."""
+    """The right engine, in the form of a specimen."""
 
     name, level, lines, rule, number = "the right engine", 0, (), "", 0
 
@@ -165,11 +167,12 @@ def specimen(
     number: int, name: str, *, level: int, belief: str, shows: str, instead: str, places: Any, wrong: Program,
     right: Program
 ) -> Callable[[Any], Any]:  # fmt: skip
-    """Makes a specimen of a rule; a decorator.
+    """Return a decorator that makes a specimen of a rule.
 
-    The rule is a function whose first argument is the engine's own, `right`; or, where several are exchanged, a class
-    of them. places: where it stands, pairs (owner, name) or triples with "get" or "set"; for a class a dict of them by
-    the names of its functions."""
+    The rule is a function whose first parameter, `right`, is the engine's own code; if several are
+    changed, it is a class of such functions. places: where they belong, as pairs (owner, name) or
+    triples with "get" or "set"; for a class a dict of them by function name.
+    """
 
     def make(rule: Any) -> Any:
         named = (

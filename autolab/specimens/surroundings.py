@@ -1,4 +1,4 @@
-"""Wrong rules of what is around the engine: memory, devices, clocks."""
+"""Wrong rules of the engine's surroundings: memory, devices, clocks."""
 
 from __future__ import annotations
 
