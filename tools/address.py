@@ -1,6 +1,7 @@
 """Change the repository's address wherever it stands: `python tools/address.py OWNER/NAME`.
 
-pyproject.toml has the address in force; badges, the citation file, Binder and the documentation repeat it.
+pyproject.toml has the current address; badges, the citation file, Binder and the documentation
+repeat it.
 """
 
 import subprocess
@@ -12,25 +13,25 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def forms(repository: str) -> list[str]:
-    """How OWNER/NAME stands in files: GitHub, its pages."""
+    """Return the forms in which OWNER/NAME appears in files: GitHub's and its pages' addresses."""
     owner, name = repository.split("/")
     hosts = (
         "github.com",
         "githubusercontent.com",
         "github",
         "gh",
-    )  # the last two: Colab's and Binder's addresses
+    )  # the last two are the addresses of Colab and Binder
     return [f"{owner}.github.io/{name}", *(f"{host}/{repository}" for host in hosts)]
 
 
 def stands() -> tuple[str, str]:
-    """The repository's address and the branch, from pyproject.toml."""
+    """Return the repository's address and the branch from pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return project["project"]["urls"]["Repository"], project["tool"]["autolab"]["branch"]
 
 
 def colab(lesson: str) -> str:
-    """Where Google Colab opens a lesson, such as "01_graphs"."""
+    """Return the address that opens a lesson, such as "01_graphs", in Google Colab."""
     repository, branch = stands()
     return f"{repository.replace('https://github.com', 'https://colab.research.google.com/github')}/blob/{branch}/course/{lesson}.ipynb"
 

@@ -1,4 +1,4 @@
-"""Make the notebooks of the course from their sources, and run them so that they are stored with outputs.
+"""Build the course's notebooks from their sources, and run them to store their outputs.
 
     python tools/build_notebook.py                      # all of course/src/* and course/src/more/*
     python tools/build_notebook.py 01_graphs            # one
@@ -13,11 +13,12 @@ A source is a folder of py:percent files, joined in the order of their names:
     # %% tags=["code"]
     x = 1
 
-A cell tagged "colab" is empty in the source. `COLAB` below is what the notebook gets, with the address that
-pyproject.toml names.
+A cell tagged "colab" is empty in the source. The notebook gets `COLAB` below, with the address from
+pyproject.toml.
 
-Edit the source, not the notebook. The run is repeatable: cell ids are derived from the place of a cell, and what
-changes from run to run (times, widget model ids, process numbers) is not stored.
+Edit the source, not the notebook. A rerun gives the same file: cell ids follow from a cell's
+position, and values that change between runs (times, widget model ids, process numbers) are not
+stored.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ import sys
 if "google.colab" in sys.modules:
     get_ipython().system("pip install -q autolab-kit || pip install -q 'autolab-kit @ {archive}'")"""
 FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
-"""The metadata with which JupyterLab and Colab fold a cell's source away."""
+"""The metadata that folds a cell's source in JupyterLab and Colab."""
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -53,7 +54,7 @@ METADATA = {
 
 
 def cells(folder: Path) -> list[nbformat.NotebookNode]:
-    """The cells of a source folder, without outputs."""
+    """Return the cells of a source folder, without outputs."""
     found = []
     for file in sorted(folder.glob("*.py")):
         blocks: list[tuple[re.Match, list[str]]] = []
@@ -85,16 +86,17 @@ def _cell(header: re.Match, lines: list[str], id: str) -> nbformat.NotebookNode:
 
 
 def sources() -> list[str]:
-    """Return the names of all notebooks: the lessons, then those that go further, such as "more/01_vectors"."""
+    """Return the names of all notebooks: the lessons, then the further ones, such as
+    "more/01_vectors"."""
     folders = [p for p in (COURSE / "src").iterdir() if p.is_dir() and p.name != "more"]
     folders += [p for p in (COURSE / "src" / "more").iterdir() if p.is_dir()]
     return sorted(p.relative_to(COURSE / "src").as_posix() for p in folders)
 
 
 def build(name: str) -> nbformat.NotebookNode:
-    """The notebook of a source folder, run from top to bottom. Raises CellExecutionError where a cell fails "
-    "unexpectedly."""
-    os.environ["AUTOLAB_PROGRESS"] = "off"  # what the notebook answers is nobody's progress
+    """Return the notebook of a source folder, run from top to bottom. Raises CellExecutionError if a cell fails
+    without the tag that allows it."""
+    os.environ["AUTOLAB_PROGRESS"] = "off"  # the build does not record any progress
     notebook = new_notebook(cells=cells(COURSE / "src" / name), metadata=METADATA)
     NotebookClient(
         notebook,
@@ -109,7 +111,7 @@ def build(name: str) -> nbformat.NotebookNode:
         if cell.cell_type == "code":
             cell.outputs = _joined(cell.outputs)
         for output in cell.get("outputs", []):
-            # A stored widget view without its kernel hides the text and the picture that are stored beside it.
+            # A stored widget view without a kernel would hide the text and the picture beside it.
             output.get("data", {}).pop(WIDGET, None)
             if "traceback" in output:
                 output["traceback"] = [_anonymous(line) for line in output["traceback"]]
@@ -117,8 +119,8 @@ def build(name: str) -> nbformat.NotebookNode:
 
 
 def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """The outputs with neighbouring pieces of one stream in one: how the kernel cuts it depends on the time it
-    takes."""
+    """Return the outputs with neighbouring pieces of the same stream joined, because timing decides
+    how the kernel splits it."""
     found: list[nbformat.NotebookNode] = []
     for output in outputs:
         if output.output_type == "stream" and found and found[-1].get("name") == output.name:
@@ -129,12 +131,12 @@ def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]
 
 
 def _anonymous(line: str) -> str:
-    """A line of a traceback without process numbers, and without where on this machine the kit is."""
+    """Return a line of a traceback without process numbers and without this machine's paths."""
     return re.sub(r"ipykernel_\d+", "ipykernel", line).replace(f"{COURSE.parent}/", "")
 
 
 def stale(name: str) -> list[str]:
-    """What the stored notebook says differently from its source, one line each."""
+    """Return what differs between a stored notebook and its source, one line each."""
     stored = nbformat.read(COURSE / f"{name}.ipynb", as_version=4).cells
     source = cells(COURSE / "src" / name)
     if len(stored) != len(source):

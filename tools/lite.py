@@ -1,11 +1,12 @@
-"""Build the site on which the course runs in a browser alone (JupyterLite): `make lite`, or in an environment with what
-tools/lite.txt names and the kit itself
+"""Build the site that runs the course in a browser alone (JupyterLite). `make lite` does it, or,
+with the packages of tools/lite.txt and the kit installed:
 
     python tools/lite.py build/lite
 
-Inside are the learner's copies of the lessons, a wheel of the kit and the wheels of what it needs that Pyodide does not
-bring. Python itself, NumPy, Matplotlib and the like come from Pyodide's own address when a notebook is opened: readers
-need the internet, or a copy of Pyodide beside the site (`--pyodide`, see docs/where_it_runs.md).
+The site has the learner's copies of the lessons, a wheel of the kit, and wheels of the packages
+that Pyodide lacks. Python itself, NumPy and Matplotlib come from Pyodide's address when a notebook
+is opened, so the first visit needs the internet, or a copy of Pyodide on the site (`--pyodide`, see
+docs/where_it_runs.md).
 
 Addresses: lab/index.html?path=start.md, notebooks/index.html?path=01_graphs.ipynb.
 """
@@ -35,14 +36,15 @@ PURE = [
     "typing_extensions",
 ]
 KEPT = set(".html .js .mjs .css .json .ipynb .md .whl .zip .wasm .woff2 .ico .png".split())
-"""Kinds of files that a later visit needs."""
-PYTHON = "3.14"  # of Pyodide 314
+"""The kinds of files that later visits need."""
+PYTHON = "3.14"  # the Python of Pyodide 314
 INSTALL = """# The kit is installed from this site, into this browser tab.
 %pip install -q autolab-kit matplotlib"""
 
 
 def wheels(folder: Path) -> list[Path]:
-    """The kit's own wheel, built now, and those of what it needs that is pure Python."""
+    """Return the kit's own wheel, built now, and the wheels of the pure Python packages that it
+    needs."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)], check=True)
     any_python = f"--only-binary=:all: --platform any --implementation py --abi none --python-version {PYTHON}".split()
@@ -53,10 +55,10 @@ def wheels(folder: Path) -> list[Path]:
 
 
 def contents(folder: Path) -> None:
-    """The learner's copies of the course and the start page; the cell that prepares Colab installs here what Pyodide
-    lacks."""
+    """Write the learner's copies of the course and the start page. The cell that prepares Colab
+    installs the packages that Pyodide lacks."""
     os.environ["AUTOLAB_PROGRESS"] = (
-        "off"  # the start page tells nothing of whoever builds the site
+        "off"  # the start page must not show the builder's own progress
     )
     from autolab.lessons import folder as folders
 
@@ -95,8 +97,8 @@ def keep_offline(site: Path) -> None:
 
 
 def build(output: Path, pyodide: Path | None = None) -> None:
-    """Write the site to `output`, which is emptied first. pyodide: a folder with Pyodide's files, which are copied into
-    the site."""
+    """Write the site to `output`, which is emptied first. pyodide: a folder with Pyodide's files,
+    to be copied into the site."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         for part in ("wheels", "contents", "lite"):
@@ -117,7 +119,7 @@ def build(output: Path, pyodide: Path | None = None) -> None:
             f"--output-dir={work / 'site'}",
         ]
         command += [f"--contents={work / 'contents'}"]
-        # `--settings-overrides` does not reach the extension that saves widgets; this file does
+        # `--settings-overrides` does not reach the extension that saves widgets, but this file does
         settings = ROOT / "autolab" / "widgets" / "jupyterlab.json"
         shutil.copy(settings, work / "lite" / "overrides.json")
         command += [f"--piplite-wheels={wheel}" for wheel in wheels(work / "wheels")]

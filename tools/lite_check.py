@@ -38,7 +38,7 @@ LESSONS = [
     for path in sorted((ROOT / folder).glob("*.ipynb"))
 ]
 OLDER_KERNEL = "jupyterlite-pyodide-kernel==0.6.1"
-"""Its piplite is written for the micropip of Pyodide 0.27."""
+"""Its piplite works with the micropip of Pyodide 0.27."""
 PATIENCE = 600_000  # milliseconds for a lesson
 PANEL = "window.jupyterapp.shell.currentWidget"
 CELLS = f"{PANEL}.content.widgets"
@@ -47,12 +47,12 @@ DIFFERENT = {
     "more/01_saved_tensors": {"20-08": "there is no Graphviz in a browser"},
     "more/03_when_to_stop": {"27-22": "there is no Graphviz in a browser"},
 }
-"""Cells that say something else in a browser, and why."""
+"""Cells whose outputs differ in a browser, and why."""
 
 
 # -- the site ----------------------------------------------------------------------------------------------------------
 def prepare(site: Path) -> None:
-    """Give the site the older piplite, and let a test reach its application."""
+    """Give the site the older piplite, and make its application accessible to the check."""
     packages = site / "extensions/@jupyterlite/pyodide-kernel-extension/static/pypi"
     newer = next(packages.glob("piplite-0.8.6*.whl"))
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +82,7 @@ def prepare(site: Path) -> None:
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """The site's files. No cache but that of the service worker may keep them."""
+    """Serve the site's files without HTTP caching, so that only the service worker keeps them."""
 
     def log_message(self, *_: Any) -> None:
         pass
@@ -94,7 +94,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def served(site: Path) -> Iterator[str]:
-    """The address of the site while it is served."""
+    """Serve the site and return its address."""
     handler = functools.partial(Handler, directory=str(site))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -104,7 +104,7 @@ def served(site: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def browser(profile: str) -> Iterator[BrowserContext]:
-    """Chromium with a profile that is kept between two visits."""
+    """Open Chromium with a profile that persists between two visits."""
     with sync_playwright() as playwright:
         executable = os.environ.get("AUTOLAB_CHROMIUM") or None
         arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
@@ -181,7 +181,8 @@ def cpu_seconds() -> float:
 
 # -- the comparison ----------------------------------------------------------------------------------------------------
 def rules() -> list[tuple[str, str]]:
-    """Return nbval's replacements for what changes from run to run: addresses, times."""
+    """Return nbval's replacements for text that changes from run to run, such as addresses and
+    times."""
     text = (ROOT / "autolab/classroom/nbval_sanitize.cfg").read_text(encoding="utf-8")
     pairs = re.findall(r"(?m)^regex: (.*)\nreplace: (.*)$", text)
     return [*pairs, (r"\x1b\[[0-9;]*m", "")]
@@ -222,7 +223,7 @@ def differences(lesson: str, cells: dict[str, tuple[int | None, list]]) -> list[
 
 
 def check(address: str, lesson: str) -> list[str]:
-    """Run all cells of a lesson and print what that cost. Returns what is wrong."""
+    """Run all cells of a lesson and print the time and memory. Return what is wrong."""
     with tempfile.TemporaryDirectory() as profile, browser(profile) as context:
         opened = time.monotonic()
         notebook = Notebook(context, address, lesson)
@@ -243,7 +244,7 @@ def check(address: str, lesson: str) -> list[str]:
 
 # -- a learner ---------------------------------------------------------------------------------------------------------
 def walk(site: Path) -> list[str]:
-    """Learn in lesson 1, then come again without a network. Returns what is wrong."""
+    """Learn in lesson 1, then come back without a network. Return what is wrong."""
     with tempfile.TemporaryDirectory() as profile:
         with served(site) as address, browser(profile) as context:
             notebook = Notebook(context, address, "01_graphs")
@@ -261,7 +262,7 @@ def walk(site: Path) -> list[str]:
             stepped = explorer.get_by_role("slider", name="Step").input_value()
             while not notebook.page.evaluate(KEPT):
                 notebook.page.wait_for_timeout(500)
-            notebook.page.wait_for_timeout(2_000)  # the last answer is written
+            notebook.page.wait_for_timeout(2_000)  # time to write the last answer
             port = int(address.rpartition(":")[2])
             wrong = [] if int(stepped) > 0 else ["the explorer did not step"]
         with browser(profile) as context:

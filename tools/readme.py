@@ -1,5 +1,5 @@
-"""README.md as the package index shows it: relative links and pictures become absolute ones. Hatchling calls this while
-it builds."""
+"""Make README.md suitable for the package index: relative links and pictures become absolute.
+Hatchling calls this during a build."""
 
 import re
 from pathlib import Path
@@ -8,8 +8,8 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
 def absolute(text: str, repository: str) -> str:
-    """Links `](docs/x.md)` point to the repository's main branch, pictures `![…](docs/images/x.png)` to the file
-    itself."""
+    """Return the text with links `](docs/x.md)` to the repository's main branch and pictures
+    `![…](docs/images/x.png)` to the files themselves."""
     raw = f"{repository.replace('https://github.com', 'https://raw.githubusercontent.com')}/main"
     text = re.sub(r"(!\[[^\]]*\]\()(?!https?:|#|data:)", rf"\g<1>{raw}/", text)
     return re.sub(
@@ -20,10 +20,10 @@ def absolute(text: str, repository: str) -> str:
 
 
 class Readme(MetadataHookInterface):
-    """`[tool.hatch.metadata.hooks.custom]` in pyproject.toml."""
+    """The hook `[tool.hatch.metadata.hooks.custom]` in pyproject.toml."""
 
     def update(self, metadata: dict) -> None:
-        """Sets the project's readme."""
+        """Set the project's readme."""
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
         metadata["readme"] = {
             "content-type": "text/markdown",

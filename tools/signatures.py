@@ -1,15 +1,17 @@
-"""Writes `autolab/engine/exact/signatures.txt`: PyTorch's signatures of the functions and methods that autolab has,
-where they take more than tensors.
+"""Write `autolab/engine/exact/signatures.txt`: PyTorch's signatures of autolab's functions and
+methods that take more than tensors.
 
     python tools/signatures.py          needs PyTorch 2.13: its type stubs, for torch.linalg its schemas
 
-PyTorch's functions in Python are not among them: they bind as Python does.
+PyTorch's functions written in Python are left out, because Python binds their arguments in the
+usual way.
 
-One line per name: where it is (`f` torch, `m` Tensor, `linalg`, `special`, `nn.functional`), the name, and its forms in
-PyTorch's order. `Number?` may be None; `int[1]` is a list that one int may stand for; a `size` may be a tensor of one
-whole number, also of one dimension; an `operand` is a tensor that may be a number; `~` are forms that PyTorch takes and
-does not list; OPTIONS is what functions that make tensors take by keyword. A method of which nothing is listed has the
-function's forms, without `input` and `out`.
+Each line has a place (`f` torch, `m` Tensor, `linalg`, `special`, `nn.functional`), a name, and the
+signatures in PyTorch's order. `Number?` may be None; `int[1]` is a list that may be given as one
+int; a `size` may be a tensor of one integer, also with one dimension; an `operand` is a tensor or a
+number; `~` marks signatures that PyTorch accepts but does not list; OPTIONS are the keywords of
+functions that create tensors. A method without signatures has those of the function, without
+`input` and `out`.
 """
 
 import ast
@@ -39,7 +41,8 @@ DIVIDED = [
     "operand other, *, str? rounding_mode",
     "Number other, *, str? rounding_mode",
 ]
-TYPED_BY_HAND = {  # whose stub does not say what the parser takes, or that do not come here
+# names whose stub does not say what the parser accepts, or that are not supported here
+TYPED_BY_HAND = {
     ("f", "nonzero"): ["Tensor input, *, bool as_tuple=False, Tensor? out=None"],
     ("m", "nonzero"): ["", "*, bool as_tuple"],
     ("f", "div"): [
@@ -102,7 +105,7 @@ TYPED_BY_HAND = {  # whose stub does not say what the parser takes, or that do n
         "object obj, *, dtype? dtype=None, device? device=None, bool? copy=None, bool? requires_grad=None"
     ],
 }
-# whose other operand may be a number
+# names whose second operand may be a number
 NUMBERS_TOO = {
     "add",
     "div",
@@ -115,9 +118,9 @@ NUMBERS_TOO = {
     "copy",
     "floor_divide",
 }
-# whose first operand may be a number, too
+# names whose first operand may be a number, too
 NUMBERS_FIRST = {"add", "div", "sub"}
-# what PyTorch's parser serves; its functions in Python bind as Python does
+# handled by PyTorch's parser; functions written in Python bind as usual
 PARSED = (types.BuiltinFunctionType, types.MethodDescriptorType)
 DTYPES = {("linalg", "dtype")}
 
@@ -132,7 +135,8 @@ def kind(text):
 
 
 def stubs(path, inside=None):
-    """The forms of every function of a stub, by name, as [(name, type, default, keyword only)]."""
+    """Return the signatures of every function in a stub by name, as [(name, type, default, keyword
+    only)]."""
     body = ast.parse(path.read_text()).body
     if inside:
         body = next(n for n in body if isinstance(n, ast.ClassDef) and n.name == inside).body
@@ -158,7 +162,7 @@ def stubs(path, inside=None):
 
 
 def schemas(prefix, names):
-    """The same of functions of which there are only schemas."""
+    """Return the same for functions that have only schemas."""
     found = {}
     for name in names:
         known = torch._C._jit_get_schemas_for_operator(f"aten::{prefix}{name}")
@@ -196,7 +200,8 @@ def _dtype(prefix, argument):
 
 
 def written(form):
-    """One form as text; None for what autolab has not: names of dimensions, symbolic numbers."""
+    """Return one signature as text, or None for types that autolab lacks: names of dimensions,
+    symbolic numbers."""
     parts, star = [], False
     for name, text, default, only in form:
         try:
@@ -214,13 +219,13 @@ def written(form):
 
 
 def as_method(form):
-    """What is left of a function's form for the method."""
+    """Return a function's signature without the parameters that the method lacks."""
     form = re.sub(r"(, )?Tensor\??(\[\])?\?? out=None", "", re.sub(r"^Tensor input(, )?", "", form))
     return re.sub(r"(, )?\*$", "", form).strip()
 
 
 def worth(forms):
-    """Whether there is more to check than that operands are tensors or numbers."""
+    """Return whether there is more to check than tensors and numbers."""
     parts = [part for form in forms for part in form.split(", ") if part]
     return any(
         not part.startswith(("Tensor input", "operand", "Tensor? out", "*")) for part in parts
@@ -232,7 +237,7 @@ def lines():
         stubs(HOME / "_C/_VariableFunctions.pyi"),
         stubs(HOME / "_C/__init__.pyi", "TensorBase"),
     )
-    written_by_hand = stubs(HOME / "_C/_nn.pyi")  # and less exact than the schemas
+    written_by_hand = stubs(HOME / "_C/_nn.pyi")  # stubs are less exact than schemas
     networks = (
         written_by_hand
         | schemas("", written_by_hand)
@@ -263,7 +268,7 @@ def lines():
                 functions[name] = texts
             whole = functions.get(name) or functions.get(name.removesuffix("_")) or []
             derived = [as_method(f) for f in whole if not f.startswith("~")]
-            # what makes tensors; the stubs also have forms that the parser does not list
+            # functions that create tensors; their stubs also have signatures that the parser does not list
             if any(OPTIONS in t for t in texts):
                 texts = [t for t in texts if " requires_grad" not in t or OPTIONS in t]
             composed = not hasattr(getattr(module, name), "op")

@@ -4,11 +4,10 @@ several BLAS threads, and any Graphviz.
     python tools/without.py                     # every lesson
     python tools/without.py course/01_graphs.ipynb
 
-Every cell runs in this process, in an IPython shell as JupyterLite's kernel has one. A cell that fails unless it is
-tagged
-`raises-exception`, or does not fail though it is, is named, and the exit status is 1. Told as well: the seconds of each
-lesson, and its slowest cell. What it cannot tell is what only a browser has: 32-bit positions
-(tests/engine/test_32_bit.py asks for these).
+Each cell runs in this process, in an IPython shell like that of JupyterLite's kernel. A cell is
+reported, and the exit status is 1, if it fails without the tag `raises-exception`, or has the tag
+and does not fail. The seconds of each lesson and its slowest cell are printed, too. It does not
+test 32-bit positions, which only a browser has (tests/engine/test_32_bit.py does).
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "AUTOLAB_PROGRESS": "off", "MPLBACKEND"
 
 
 def take_away() -> None:
-    """From here on this process is as poor as one in a browser. To be called after NumPy and IPython were imported,
-    which need more elsewhere than they do there."""
+    """Remove from this process what a browser lacks. Call it after NumPy and IPython are imported,
+    because here they need more than there."""
 
     def no_thread(*_: Any, **__: Any) -> NoReturn:
         raise RuntimeError("can't start new thread")
@@ -62,11 +61,11 @@ def take_away() -> None:
     ]:
         del sys.modules[name]
     sys.modules.update(dict.fromkeys(MISSING))  # importing these raises ImportError
-    sys.modules["fcntl"] = types.ModuleType("fcntl")  # JupyterLite's is empty
+    sys.modules["fcntl"] = types.ModuleType("fcntl")  # an empty module in JupyterLite
 
 
 def run(path: Path) -> list[str]:
-    """Run a notebook's cells; returns what went wrong, a line for each cell."""
+    """Run a notebook's cells and return what went wrong, a line for each cell."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -75,7 +74,7 @@ def run(path: Path) -> list[str]:
         asyncio.new_event_loop(),
         [],
         (0.0, ""),
-    )  # one for all cells, as a kernel has
+    )  # one shell for all cells, as in a kernel
     begun = time.perf_counter()
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] != "code":
@@ -102,7 +101,7 @@ def run(path: Path) -> list[str]:
 
 
 def main() -> int:
-    """Run the notebooks that are named, else the course, each in a process of its own; returns the exit status."""
+    """Run the given notebooks, or the course, each in a process of its own; return the exit status."""
     notebooks = [Path(name).resolve() for name in sys.argv[1:]] or sorted(COURSE.rglob("*.ipynb"))
     if len(notebooks) > 1:
         failed = [
@@ -117,7 +116,7 @@ def main() -> int:
         "IPython.core.interactiveshell",
         "matplotlib.pyplot",
         "numpy",
-    ):  # these need more here than in a browser
+    ):  # these modules need more here than in a browser
         importlib.import_module(name)
 
     take_away()

@@ -1,7 +1,8 @@
 """Use the playground in Chromium as a learner would: `make check-playground`.
 
 The page shows an example before Python is loaded, runs every example, explains an error, stops an endless loop, shares
-a program in its address, and works without a network on a second visit.
+a program in its address, and works without a network on a second visit. axe finds nothing, light and dark; the page
+can be used by keyboard, and is not wider than 400 px.
 """
 
 from __future__ import annotations
@@ -78,9 +79,30 @@ def visit(page: Page, address: str) -> list[str]:
     write(page, "import autolab\nprint(autolab.tensor(2.0) * 21)")
     page.click("#share")
     wait_for(page, "Cop")
-    problems = Axe().run(page).response["violations"]
-    assert not problems, problems
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        problems = Axe().run(page).response["violations"]
+        assert not problems, (scheme, problems)
     return told
+
+
+def by_keyboard(page: Page) -> None:
+    """Leave the editor, reach the example's list and the button Run, and run the program, all by keys."""
+    page.click(".cm-content")
+    page.keyboard.press("Escape")
+    seen = []
+    for _ in range(12):
+        page.keyboard.press("Shift+Tab")
+        seen.append(page.evaluate("document.activeElement.id"))
+        if seen[-1] == "run":
+            break
+    assert seen[-1] == "run", seen
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate("document.activeElement.id") == "example"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_function("!document.getElementById('stop').disabled")
+    page.wait_for_function("document.getElementById('stop').disabled", timeout=LONG)
 
 
 def main() -> int:
@@ -100,10 +122,13 @@ def main() -> int:
         context.set_offline(True)
         server.shutdown()
         second = context.new_page()
+        began = time.monotonic()
         second.goto(link)
         wait_for(second, "Your program ran")
         assert "tensor(42.)" in second.inner_text("#output")
-        print("a shared program ran without a network")
+        seconds = time.monotonic() - began
+        print(f"second visit, without a network: a shared program has run after {seconds:.1f} s")
+        by_keyboard(second)
         second.set_viewport_size({"width": 400, "height": 800})
         assert second.evaluate("document.documentElement.scrollWidth") <= 400
         assert not wrong, wrong

@@ -1,9 +1,10 @@
-"""Build the site of the course, the guides and the reference: `make site`, or in an environment with what site.txt
-names and the kit
+"""Build the site of the course, the guides and the reference. `make site` does it, or, with the
+packages of site.txt and the kit installed:
 
     python tools/site/build.py build/site
 
-The pages need neither a server nor a network: the folder may lie on a disk, or be served by whatever serves files.
+The pages need neither a server nor a network, so the folder can be opened from a disk or served by
+any web server.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Open every page of the site in Chromium: no error, no request to elsewhere, no broken link, nothing that axe
-complains of, light and dark. A lesson is looked at with all that its questions hide.
+"""Open every page of the site in Chromium, light and dark, and report errors, requests to other
+sites, broken links and problems that axe finds. Everything that a lesson's questions hide is opened
+first.
 
     AUTOLAB_CHROMIUM=/usr/bin/chromium python tools/site/check.py build/site
 """
@@ -24,9 +25,9 @@ RULES = [
     "wcag2aa",
     "wcag21a",
     "wcag21aa",
-]  # what it calls best practice as well wants a name for every corner of a table
+]  # axe's best practices also want a name for every corner of a table
 CONTRAST = "color-contrast"
-APART = [("lite",), ("playground",)]  # folders of the site that are built by commands of their own
+APART = [("lite",), ("playground",)]  # folders of the site that other commands build
 KINDS = """() => {
   const ids = new Map(), first = new Map();
   const words = (node) => node.nodeType === Node.TEXT_NODE && node.data.trim();
@@ -49,7 +50,7 @@ seconds, for thousands of words of 50 kinds."""
 
 
 class Addresses(HTMLParser):
-    """What a page links to, and the places in it that can be linked to."""
+    """The addresses that a page links to, and the ids of its elements."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -70,12 +71,12 @@ class Addresses(HTMLParser):
 
 
 def pages_of(site: Path) -> list[Path]:
-    """The pages; the theme leaves a template among its scripts."""
+    """Return the pages, without a template that the theme leaves among its scripts."""
     return sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
 
 
 def broken(site: Path) -> list[str]:
-    """Links within the site that lead nowhere."""
+    """Return the links within the site that lead nowhere."""
     pages = {path: Addresses(path.read_text(encoding="utf-8")) for path in pages_of(site)}
     wrong = []
     for path, page in pages.items():
@@ -94,14 +95,14 @@ def broken(site: Path) -> list[str]:
 
 
 class Visitor:
-    """Opens pages in a browser of its own, from the disk."""
+    """Opens pages from the disk in a browser of its own."""
 
     def __init__(self, site: Path) -> None:
         self.site, self.wrong = site, []
         self.here = ""
 
     def visit(self, pages: list[Path]) -> list[str]:
-        """Opens the pages; returns what is wrong, a line each."""
+        """Open the pages and return what is wrong, a line each."""
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
                 executable_path=os.environ.get("AUTOLAB_CHROMIUM") or None
@@ -174,8 +175,8 @@ class Visitor:
             self._say(f"axe{where}: {violation['id']} ({len(violation['nodes'])}): {nodes}")
 
     def _answer(self, page: Page) -> None:
-        """A lesson hides what its first question asks for, until it is answered; then it says what was right. An
-        explorer steps."""
+        """Answer the first question of a lesson: it hides something until then, and afterwards says
+        what was right."""
         hidden = page.locator(".awaits[hidden]").count()
         of = page.locator(".show-anyway").first.get_attribute("data-of")
         question = page.locator(f'[data-model="{of}"]').first
@@ -193,7 +194,8 @@ class Visitor:
         )
 
     def _search(self, page: Page) -> None:
-        """A word that guides, lessons and the reference have in them is found in each, and what is found is there."""
+        """Search for a word that guides, lessons and reference contain; all three are found, and
+        their pages exist."""
         page.goto(f"{page.url}?q=backward")
         page.wait_for_function(
             "/finished/.test(document.querySelector('#search-results .search-summary')?.textContent)",
@@ -211,7 +213,7 @@ class Visitor:
 
 
 def visit(site: Path, pages: list[Path]) -> list[str]:
-    """What is wrong with the pages, a line each."""
+    """Return what is wrong with the pages, a line each."""
     return Visitor(site).visit(pages)
 
 

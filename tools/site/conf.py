@@ -1,4 +1,4 @@
-"""Sphinx's settings for the site that tools/site/build.py writes."""
+"""The settings with which Sphinx builds the site (tools/site/build.py)."""
 
 import sys
 import tomllib
@@ -13,12 +13,13 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.intersphinx"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 maximum_signature_line_length = 80
-intersphinx_mapping = {}  # other projects may link here by objects.inv; no page is fetched while this site is built
+# other projects can link here with objects.inv; the build itself fetches nothing
+intersphinx_mapping = {}
 exclude_patterns = ["_static"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 suppress_warnings = ["ref.python", "myst.header", "misc.highlighting_failure", "toc.not_included"]
-highlight_language = "default"  # examples with >>> are told from programs
+highlight_language = "default"  # distinguishes examples with >>> from programs
 html_theme = "pydata_sphinx_theme"
 html_title = f"autolab {autolab.__version__}"
 html_favicon = "_static/favicon.svg"
@@ -29,10 +30,11 @@ html_static_path = ["_static"]
 html_css_files, html_js_files = ["site.css"], [("site.js", {"defer": "defer"})]
 html_copy_source = html_show_sourcelink = False
 html_show_search_summary = (
-    False  # is fetched, which a browser refuses pages from the disk: no result would be shown
+    # the summary would be fetched, which browsers refuse for pages from a disk, and then no result is shown
+    False
 )
 html_math_renderer = "mathml"
-html_sidebars = {"course/[0-9]*": [], "course/more/*": [], "index": []}  # explorers want room
+html_sidebars = {"course/[0-9]*": [], "course/more/*": [], "index": []}  # explorers need the width
 html_context = {"default_mode": "auto"}
 REPOSITORY = tomllib.loads(
     Path(autolab.__file__).resolve().parents[1].joinpath("pyproject.toml").read_text()
@@ -66,12 +68,12 @@ def _skip():
 
 
 def _mathml(tex, display):
-    """A formula as the browser sets it, with no script; as it was written where the converter does not know it."""
+    """Return a formula as MathML, or as it was written if the converter does not know it."""
     from html import escape
 
     try:
         return convert(tex, display=display)
-    except Exception:  # it raises many kinds
+    except Exception:  # the converter raises many kinds of errors
         return f"<code>{escape(tex)}</code>"
 
 
