@@ -25,7 +25,8 @@ from .question import Question, Words
 
 @dataclass(frozen=True)
 class Lesson:
-    """A registered lesson. file: the Python file that registered it, None for one typed into a notebook."""
+    """A registered lesson. file: the Python file that registered it, or None if it was typed into a
+    notebook."""
 
     name: str
     EXERCISES: dict[str, Exercise]

@@ -104,7 +104,7 @@ stopwatch = Exercise(
 
 
 class Launches(Observer):
-    """Count the kernels that are launched on any device, and the copies between devices."""
+    """Count the kernels launched on any device, and the copies between devices."""
 
     def __init__(self):
         self.kernels = self.copies = 0

@@ -1,5 +1,5 @@
-"""The learner's engine is put together here: each part is the learner's own as soon as it is correct, and the model
-solution until then."""
+"""Assemble the learner's engine: each part is the learner's own if its checker accepts it, and the
+model solution until then."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def use(id: str, *answers: Any) -> Any:
     """Return the learner's part of the engine if its checker agrees, or else the model solution, and print which one
     it is.
 
-    id: the exercise, such as "04.2". answers: what was written for it; of several the last is checked. Returns as many
-    as were given.
+    id: the exercise, such as "04.2". answers: the learner's functions; the last one is checked.
+    Returns as many functions as were given.
 
     Example:
 
@@ -50,7 +50,7 @@ def use(id: str, *answers: Any) -> Any:
             f"In use: the model's {names}, until yours is correct. Fix yours in its cell, and run that cell and this one again."
         )
         found = MODELS[id]
-        if found == (engine.Value,):  # a class of the notebook's own, to which it may give methods
+        if found == (engine.Value,):  # a class of the notebook, which may get methods there
             found = (
                 type(
                     "Value", found, {"__module__": engine.__name__, "__doc__": engine.Value.__doc__}
@@ -60,7 +60,7 @@ def use(id: str, *answers: Any) -> Any:
 
 
 def _sends(share: Any) -> bool:
-    """Whether `share` multiplies: a `backward` that does without it may be right all the same."""
+    """Return whether `share` multiplies. A `backward` that does not use `share` may still be right."""
     try:
         child, parent = engine.Value(1.0), engine.Value(1.0)
         child.grad = 2.0
@@ -70,7 +70,7 @@ def _sends(share: Any) -> bool:
 
 
 def is_model(part: Any) -> bool:
-    """Whether a part of the engine is the model's."""
+    """Return whether a part of the engine is the model solution."""
     return bool(getattr(part, "__module__", "") == engine.__name__)
 
 
@@ -99,7 +99,7 @@ def finish(backward: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def _gradients(kind: Any, backward: Callable[[Any], None]) -> list[Any]:
-    """Those of a product of arrays, with a row that is broadcast."""
+    """Return the gradients of a product of arrays in which a row is broadcast."""
     x, w, b = kind(np.arange(6.0).reshape(2, 3)), kind(np.ones((3, 2))), kind(np.array([1.0, -1.0]))
     product = kind(x.data @ w.data, (x, w), "@", (lambda g: g @ w.data.T, lambda g: x.data.T @ g))
     summed = kind(product.data + b.data, (product, b), "+", (1.0, 1.0))

@@ -1,4 +1,4 @@
-"""Exercises about building a graph: what an operation keeps, and in which order the backward pass goes."""
+"""Exercises about building a graph: what an operation stores, and the order of the backward pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .engine import Value
 
 
 def kind_of(answer: Any) -> Any:
-    """The class that a learner's function makes its results of: the `Value` of its notebook."""
+    """Return the class of the results of a learner's function: the `Value` of the notebook."""
     return getattr(inspect.unwrap(answer), "__globals__", {}).get("Value", Value)
 
 
@@ -47,7 +47,7 @@ def remembered(answer, data, several):
 
 
 def _value(**instead):
-    """A Value that keeps something else under these names."""
+    """Return a Value that stores something else under these names."""
 
     class Other(Value):
         def __init__(self, data, parents=(), op="", local=()):
@@ -102,8 +102,8 @@ SIGNS = ("+", "*", "tanh")
 
 
 def operation(name, answer, *numbers):
-    """Return what an operation makes of Values of these numbers. name: its op; another word is fine, but not another
-    operation's."""
+    """Return the result of an operation on Values with these numbers. name: its op; another word is
+    fine, but not the name of another operation."""
     operands = [kind_of(answer)(number) for number in numbers]
     result = answer(*operands)
     if result is ...:
@@ -140,7 +140,7 @@ def operation(name, answer, *numbers):
 
 
 def operating(name, number, local):
-    """Return the `variant` of an operation, in which any of its four parts can be replaced."""
+    """Return the `variant` of an operation in which any of its four parts can be replaced."""
 
     def variant(number=number, parents=lambda *operands: operands, op=name, local=local):
         def answer(*operands):
@@ -168,7 +168,7 @@ def misnamed(op):
 
 
 def grows(a, b):
-    """The sum, kept in the left operand, too."""
+    """Return the sum, but also store it in the left operand."""
     total = engine.add(a, b)
     a.data = total.data
     return total
@@ -282,7 +282,8 @@ def chain():
 
 
 def fork():
-    """y = 3 * b - b * x, with b = x * a: b is used twice, once by something that is used itself."""
+    """Return y = 3 * b - b * x with b = x * a: b is used twice, once by a value that is used
+    itself."""
     x, a = Value(2.0, op="x"), Value(5.0, op="a")
     b = Value(10.0, (x, a), "b", (5.0, 2.0))
     c = Value(20.0, (b, x), "c", (2.0, 10.0))
@@ -298,7 +299,7 @@ def ladder(steps=12):
 
 
 def twins():
-    """Return y = a * b, with the same number in both."""
+    """Return y = a * b with the same number in both."""
     return Value(9.0, (Value(3.0, op="a"), Value(3.0, op="b")), "y", (3.0, 3.0))
 
 
@@ -335,7 +336,7 @@ def walked(answer, make):
 
 
 def no_memory(result):
-    """Return Values as often as they are met, level by level."""
+    """Return the Values level by level, each as often as it is found."""
     found = [result]
     for value in found:
         found += value.parents

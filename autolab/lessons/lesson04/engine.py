@@ -1,5 +1,5 @@
-"""The model engine of lesson 4: what a learner's engine is compared with, and what stands in for a part of it that is
-not right yet."""
+"""The model engine of lesson 4. A learner's engine is compared with it, and it replaces parts that
+are not right yet."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ import numpy as np
 class Value:
     """A number, or an array of them, that remembers what it was computed from.
 
-    data: the number. grad: its gradient. parents: the Values it was computed from. op: how the operation is called.
-    local: for each parent the derivative by it, a number, an array, or a function from the result's gradient to the
-    parent's.
+    data: the number. grad: its gradient. parents: the Values it was computed from. op: the name of
+    the operation. local: for each parent the derivative with respect to it: a number, an array, or
+    a function from the result's gradient to the parent's gradient.
     """
 
     def __init__(self, data: Any, parents: Any = (), op: str = "", local: Any = ()):
         self.data, self.parents, self.op, self.local = data, parents, op, local
         self.grad: Any = 0.0
 
-    __array_ufunc__ = None  # an array on the left of + or * leaves the operation to us
+    __array_ufunc__ = None  # NumPy then leaves `array + value` and `array * value` to this class
 
     def __repr__(self) -> str:
         return f"Value({self.data})"
 
 
 def add(self: Any, other: Any) -> Any:
-    """The sum of two Values."""
+    """Return the sum of two Values."""
     return type(self)(self.data + other.data, (self, other), "+", (1.0, 1.0))
 
 
 def multiply(self: Any, other: Any) -> Any:
-    """The product of two Values."""
+    """Return the product of two Values."""
     return type(self)(self.data * other.data, (self, other), "*", (other.data, self.data))
 
 
 def order(result: Any) -> list[Any]:
-    """All Values behind a result, each once and before its parents."""
+    """Return all Values behind a result, each once and before its parents."""
     found: list[Any] = []
     seen = set()
 
@@ -53,13 +53,13 @@ def order(result: Any) -> list[Any]:
 
 
 def share(child: Any, parent: Any, local: Any) -> Any:
-    """What a child sends to one of its parents."""
+    """Return the contribution that a child sends to one of its parents."""
     sent = local(child.grad) if callable(local) else child.grad * local
     return fit(sent, np.shape(parent.data))
 
 
 def straight(result: Any) -> None:
-    """The pass for graphs without forks."""
+    """Run the backward pass of a graph without forks."""
     result.grad = 1.0
     for child in order(result):
         for parent, local in zip(child.parents, child.local):
@@ -67,7 +67,8 @@ def straight(result: Any) -> None:
 
 
 def backward(result: Any) -> None:
-    """The pass for every graph: shares are added; results begin at 0, leaves keep what they hold."""
+    """Run the backward pass of any graph: contributions are added; results begin at 0, leaves keep
+    their gradient."""
     values = order(result)
     for value in values:
         if value.parents:
@@ -79,13 +80,13 @@ def backward(result: Any) -> None:
 
 
 def tanh(self: Any) -> Any:
-    """The hyperbolic tangent of a Value."""
+    """Return the hyperbolic tangent of a Value."""
     t = np.tanh(self.data)
     return type(self)(t, (self,), "tanh", (1 - t * t,))
 
 
 def fit(sent: Any, shape: tuple[int, ...]) -> Any:
-    """A gradient summed over what broadcasting had repeated."""
+    """Return a gradient summed over the entries that broadcasting repeated."""
     sent = np.asarray(sent)
     extra = sent.ndim - len(shape)
     sent = sent.sum(axis=tuple(range(extra)))

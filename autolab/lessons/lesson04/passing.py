@@ -14,7 +14,7 @@ from .building import NAMELESS, chain, fork, forgotten, misnamed, no_memory, ope
 
 # 04.5 and 04.6 backward -----------------------------------------------------------------------------------------------
 def long_chain():
-    """d = c * -0.5, c = b * 3, b = a * 4: local derivatives 4, 3, -0.5."""
+    """Return d = c * -0.5 with c = b * 3 and b = a * 4: local derivatives 4, 3 and -0.5."""
     value = engine.Value(2.0, op="a")
     for name, slope in (("b", 4.0), ("c", 3.0), ("d", -0.5)):
         value = engine.Value(value.data * slope, (value,), name, (slope,))
@@ -22,20 +22,20 @@ def long_chain():
 
 
 def two_legs():
-    """y = a * b, and a = x * 2, b = w * 3: nothing is used twice."""
+    """Return y = a * b with a = x * 2 and b = w * 3: nothing is used twice."""
     x, w = engine.Value(1.5, op="x"), engine.Value(-1.0, op="w")
     a, b = engine.Value(3.0, (x,), "a", (2.0,)), engine.Value(-3.0, (w,), "b", (3.0,))
     return engine.Value(-9.0, (a, b), "y", (-3.0, 3.0))
 
 
 def square():
-    """y = x * x at 3."""
+    """Return y = x * x at 3."""
     x = engine.Value(3.0, op="x")
     return engine.Value(9.0, (x, x), "y", (3.0, 3.0))
 
 
 def gradients(answer, make, times):
-    """Every gradient, by name, after `times` passes."""
+    """Return every gradient by name after `times` backward passes."""
     result = make()
     for _ in range(times):
         if answer(result) is ...:
@@ -66,10 +66,11 @@ def passing(
     walk=engine.order,
     edges=_edges,
 ):
-    """A pass that sends `by(parent, child, local)` along each edge.
+    """Return a backward pass that sends `by(parent, child, local)` along each edge.
 
-    seed: the result's gradient. fresh: results begin at 0. keep: leaves do not. put: a share replaces what is there.
-    walk: the children, in order. edges: the parents of a child that get a share, with the local derivatives.
+    seed: the result's gradient. fresh: results begin at 0. keep: leaves keep their gradient. put: a
+    contribution replaces the gradient. walk: returns the children in order. edges: the parents of a
+    child that get a contribution, with the local derivatives.
     """
 
     def backward(result):
@@ -85,7 +86,7 @@ def passing(
 
 
 def _as_met(result):
-    """Values as they are met, each once."""
+    """Return the Values in the order in which they are found, each once."""
     found = [result]
     for value in found:
         found += [p for p in dict.fromkeys(value.parents) if not any(p is other for other in found)]
@@ -93,7 +94,7 @@ def _as_met(result):
 
 
 def _each_path(result):
-    """Values as often as they are met, along one path after the other."""
+    """Return the Values as often as they are found, one path after the other."""
     return [result] + [value for parent in result.parents for value in _each_path(parent)]
 
 

@@ -1,4 +1,5 @@
-"""Two pieces of code side by side: the learner's, and what does the same in the engine's core."""
+"""Show two pieces of code side by side: the learner's, and the one that does the same in the
+engine's core."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from typing import Any
 from ...engine import core
 from .bench import is_model
 
-MOST = 44  # lines of one piece
+MOST = 44  # the longest piece in lines
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,7 +31,8 @@ class Beside:
         )
 
     def _repr_html_(self) -> str:
-        scrolls = "white-space:pre;word-break:normal;overflow-wrap:normal;overflow-x:auto"  # Jupyter would wrap lines
+        # Jupyter would wrap the lines
+        scrolls = "white-space:pre;word-break:normal;overflow-wrap:normal;overflow-x:auto"
         code = f"{scrolls};font-size:12px;line-height:1.4;padding:6px 8px;margin:4px 0 8px;border:1px solid #8888"
         parts = [
             f"<section aria-label='{escape(head, quote=True)}'><strong>{escape(head)}</strong>"
@@ -52,13 +54,13 @@ class Beside:
 
 
 def beside(mine: Any, *theirs: str) -> Beside:
-    """Return what the learner wrote, beside the source of what does the same in `autolab/engine/core/`.
+    """Return the learner's code beside the source of the corresponding code in
+    `autolab/engine/core/`.
 
-    mine: a function or class of the learner's or of the model solution, or None. theirs: file and name, such as
-    "backward.plan". Of a
-    class what stands before its first method is shown.
+    mine: the learner's function or class, or None. theirs: file and name, such as "backward.plan".
+    Of a class, the part before its first method is shown.
 
-    Raises AttributeError for a name that the core has not.
+    Raises AttributeError for a name that the core does not have.
 
     Example:
 
@@ -79,7 +81,8 @@ def beside(mine: Any, *theirs: str) -> Beside:
 
 
 def _of_class(kind: type, file: str) -> str:
-    """A class as it stands in its file, or in the cell of a notebook, which Python itself finds for functions only."""
+    """Return a class as written in its file or in a notebook's cell. Python itself finds the source
+    of functions only."""
     functions = (
         item.__code__.co_filename for item in vars(kind).values() if inspect.isfunction(item)
     )
@@ -90,7 +93,8 @@ def _of_class(kind: type, file: str) -> str:
 
 
 def _source(item: Any, file: str = "") -> str:
-    """The text of a function or class; file: where a class stands, if it calls another module its own."""
+    """Return the source of a function or class. file: the file of a class that names another module
+    as its own."""
     try:
         text = (
             _of_class(item, file)
