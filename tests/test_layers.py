@@ -321,14 +321,14 @@ def test_type_checkers_look_at_the_core_strictly():
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("from ..fast import lanes", {"..fast"}),
+        ("from ..fast import compiled", {"..fast"}),
         ("def f():\n    from ..devices import device", {"..devices"}),
         ("from .tensor import Tensor\nimport numpy as np\nfrom typing import Any", set()),
         ("import autolab.nn", {"autolab.nn"}),
         ("f = eval('1')", {"eval"}),
         ("re.compile('a')", set()),
         (
-            "if TYPE_CHECKING:\n    from ..fast import lanes\nelse:\n    from ..ops import x",
+            "if TYPE_CHECKING:\n    from ..fast import compiled\nelse:\n    from ..ops import x",
             {"..ops"},
         ),
     ],

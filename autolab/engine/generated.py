@@ -9,10 +9,10 @@ _HERE = os.path.dirname(__file__)
 
 
 def function(name, source, environment, what):
-    """The function `name` that `source` defines, with `environment` as its globals.
+    """Return the function `name` that `source` defines, with `environment` as its globals.
 
-    what: "fast/<lane of mul>"; it becomes the name of a file of this package that does not exist, so that tracebacks
-    show the generated lines, and whoever leaves out the engine's own frames leaves these out, too."""
+    what: for example "fast/<fast path of mul>". It becomes the name of a file in this package, which does not exist, so
+    tracebacks show the generated lines, and tools that hide the engine's own frames hide these, too."""
     file = os.path.join(_HERE, *what.split("/"))
     exec(compile(source, file, "exec"), environment)
     # None: `checkcache` must not look for it on the disk

@@ -1,4 +1,4 @@
-"""The compiled form of the general lane does what `dispatch.apply` does: results, what a node remembers, gradients,
+"""The compiled form of the general path does what `dispatch.apply` does: results, what a node remembers, gradients,
 views."""
 
 import numpy as np
@@ -7,13 +7,13 @@ from engine_counterparts import NO_DERIVATIVE
 from engine_ops import cases, differentiable, flat, tensors
 
 import autolab as torch
-from autolab.engine.fast import lanes
+from autolab.engine.fast import compiled
 from autolab.engine.core import observe
 from autolab.engine.core.apply import apply
 from autolab.engine.core.tensor import Tensor
 
 pytestmark = pytest.mark.compiled
-CASES = [pytest.param(case, id=case.key) for case in cases() if lanes.can_compile(case.op)]
+CASES = [pytest.param(case, id=case.key) for case in cases() if compiled.can_compile(case.op)]
 
 
 class Heard(observe.Observer):
@@ -100,13 +100,13 @@ def outcome(run, case, grad, viewed):
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_as_the_general_lane(case, viewed):
     taken = []
-    lane = lanes.make_general(case.op)
-    lane.__globals__["slow"] = lambda *args: (taken.append(args), apply(case.op, args))[1]
+    path = compiled.make_general(case.op)
+    path.__globals__["slow"] = lambda *args: (taken.append(args), apply(case.op, args))[1]
     for grad in (True, False):
         expected = outcome(apply, case, grad, viewed)
-        assert outcome(lambda op, args: lane(*args), case, grad, viewed) == expected
+        assert outcome(lambda op, args: path(*args), case, grad, viewed) == expected
     first, *others = case.arguments()[0]
     usual = isinstance(first, np.ndarray) and all(
         a.dtype.kind == "f" for a in (first, *others[:1]) if isinstance(a, np.ndarray)
     )
-    assert not (taken and usual), "floats should stay in the lane itself"
+    assert not (taken and usual), "floats should stay in the path itself"

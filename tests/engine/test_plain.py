@@ -1,6 +1,6 @@
 """The compiled functions do what their plain originals do: `saving` as `dispatch.save`, a node's backward as
-`nodes.backward`, the lanes as `dispatch.apply`. Driven with the same calls, all operations' samples; and the engine
-runs without them."""
+`nodes.backward`, the compiled paths as `dispatch.apply`. Driven with the same calls, all operations' samples; and the
+engine runs without them."""
 
 import os
 import subprocess

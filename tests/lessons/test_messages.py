@@ -187,7 +187,7 @@ def test_tracebacks_leave_out_the_kit_and_what_it_compiled_but_not_what_the_lear
     files, names = zip(
         *((f.filename, f.name) for f in traceback.extract_tb(caught.tb)), strict=True
     )
-    assert sum("lane of add>" in file for file in files) == 2, "else nothing is tested"
+    assert sum("path of add>" in file for file in files) == 2, "else nothing is tested"
     left = [f.name for f in traceback.extract_tb(outside(caught.tb))]
     assert left == [names[0], "own"]
 

@@ -13,23 +13,23 @@ from ..core.record import OPS
 from ..core.tensor import Tensor
 from ..exact.sums import plan_with
 from ..ops.functions import METHODS, OPERATORS
-from . import inplace_lane, lanes, saved, steps, straight, sums, threads
+from . import compiled, saved, steps, straight, sums, threads, updates
 
 
 class FastEngine(operations.Engine):
     """The engine that compiles a function for every operation it runs, and a step for every class of nodes."""
 
     def runner(self, op):
-        """Return the fast lane of an operation of plain operands, else the general one."""
+        """Return the fast path of an operation of plain operands, else the general one."""
         if op.fast is not None and len(op.operands) == 2:
-            return lanes.make_binary(op)
+            return compiled.make_binary(op)
         if op.fast is not None and len(op.params) == len(op.defaults) + 1:
-            return lanes.make_unary(op)
-        return lanes.general(op)
+            return compiled.make_unary(op)
+        return compiled.general(op)
 
     def inplace_runner(self, op):
-        """Return the lane of an update such as `+=`, else what the plain engine runs."""
-        return inplace_lane.make(op, super().inplace_runner(op))
+        """Return the path of an update such as `+=`, else what the plain engine runs."""
+        return updates.make(op, super().inplace_runner(op))
 
     def run_graph(self, roots, seeds, retain_graph):
         """Run a backward pass with one root that needs nothing unusual."""
@@ -86,7 +86,7 @@ def install():
     # these stay: what a node has saved can be read and freed whichever engine made it
     Node.entries, Node.release = saved.entries, saved.release
     for name, (op, of_tensors) in OPERATORS.items():
-        setattr(Tensor, name, lanes.make_operator(op, of_tensors))
+        setattr(Tensor, name, compiled.make_operator(op, of_tensors))
     operations.use(FAST)
 
 

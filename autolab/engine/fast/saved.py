@@ -44,7 +44,7 @@ def flat(entry, kind):
 
 
 def entries(node) -> list:
-    """Return `Node.entries` of a node that may have been made by a lane."""
+    """Return `Node.entries` of a node that may have been made by a compiled path."""
     saved = node.saved
     if saved.__class__ is not tuple or node.op is None:
         return _entries(node)
@@ -62,7 +62,7 @@ def entries(node) -> list:
 
 
 def release(node) -> bool:
-    """Run `Node.release` of a node that may have been made by a lane."""
+    """Run `Node.release` of a node that may have been made by a compiled path."""
     if node.frees_all:
         there = node.saved is not None
         node.saved = None

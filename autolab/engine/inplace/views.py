@@ -196,7 +196,7 @@ def extent(shape, strides) -> int:
 
 
 OVERLAPPING = View(None, 0, "default")
-"""The marker of a tensor outside any graph whose memory shows one number in several places: the fast lanes would change
+"""The marker of a tensor outside any graph whose memory shows one number in several places: the fast paths would change
 it in place."""
 
 

@@ -1,4 +1,4 @@
-"""The fast lane of `+=`, `-=`, `*=` and `/=`: what most updates are, plain floats of one dtype and no history."""
+"""The fast path of `+=`, `-=`, `*=` and `/=`: what most updates are, plain floats of one dtype and no history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ONE = (1,)
 
 
 def make(op, slow):
-    """The lane of `op`, which leaves to `slow` what is unusual; `slow` itself for other operations."""
+    """Return the path of `op`, which leaves to `slow` what is unusual; `slow` itself for other operations."""
     if op.fast not in _IN_PLACE:
         return slow
     fast, change = op.fast, _IN_PLACE[op.fast]
@@ -54,7 +54,7 @@ def make(op, slow):
                 d[0] = state.run(fast, d[0], y if y is other else y[0])
             else:
                 target._array = state.run(change, d, y)
-        except ValueError:  # does not fit: the general lane says so in torch's words
+        except ValueError:  # does not fit: the general path says so in torch's words
             return slow(target, other)
         (target._memory or target._storage).version += 1
         return target

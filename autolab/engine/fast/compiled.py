@@ -1,14 +1,14 @@
-"""The lanes: a function for each op that does what `core.apply.apply` does, compiled from the op's record.
+"""The compiled paths: a function for each op that does what `core.apply.apply` does, compiled from the op's record.
 
 `apply` asks at every call what the record says: which arguments are tensors, whether they are promoted, what a node
-saves. Here the answers stand in the code. An op has up to two lanes. Both do what `apply` does, in its order (unwrap,
+saves. Here the answers stand in the code. An op has up to two paths. Both do what `apply` does, in its order (unwrap,
 compute, wrap, record), and are put together from the same statements: `_TENSOR` fills a tensor, `_NODE` a node.
 
-- The *general lane* (`make_general`) takes what lies in host memory and needs no conversion, views too: 2 µs besides
+- The *general path* (`make_general`) takes what lies in host memory and needs no conversion, views too: 2 µs besides
   the kernel, where `apply` takes 4-6, to which it leaves whatever is unusual: other devices, inference, saved-tensor
   hooks, operands of two dtypes, shapes that do not fit.
-- The *fast lane* (`make_binary`, `make_unary`) of an op that has a `fast` kernel takes plain floats of one dtype: 1 µs.
-  It leaves all else, views too, to the general lane.
+- The *fast path* (`make_binary`, `make_unary`) of an op that has a `fast` kernel takes plain floats of one dtype: 1 µs.
+  It leaves all else, views too, to the general path.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .threads import accumulator
 # says whether it is a tensor. The result is `d` and as a Tensor `t`, its storage `s`; `n` is the node, to whose input
 # number j the edge `ej` leads.
 
-# -- what both lanes are made of ---------------------------------------------------------------------------------------
+# -- what both paths are made of ---------------------------------------------------------------------------------------
 # One statement a slot: CPython 3.11 runs `t._view = None` as two instructions, and an assignment to several slots as
 # three each.
 _TENSOR = """
@@ -93,7 +93,7 @@ def _filled(template, **blocks):
 
 
 class _Call:
-    """A call of an op as a lane sees it. is_tensor: per argument "True", "False" or the name of the variable that says
+    """A call of an op as a path sees it. is_tensor: per argument "True", "False" or the name of the variable that says
     so."""
 
     def __init__(self, op, is_tensor):
@@ -248,7 +248,7 @@ _ENVIRONMENT = {
 }
 
 
-def _compile_lane(op, name, source, slow):
+def _compile_path(op, name, source, slow):
     """Return the function `call` of `source`; what it leaves goes to `slow`."""
     own = {
         "op": op,
@@ -261,7 +261,7 @@ def _compile_lane(op, name, source, slow):
     return generated.function("call", source, _ENVIRONMENT | own, f"fast/<{name} of {op.name}>")
 
 
-# -- the fast lane -----------------------------------------------------------------------------------------------------
+# -- the fast path -----------------------------------------------------------------------------------------------------
 _BINARY = """
 def call(a0, a1):
     state = per_thread.state
@@ -328,12 +328,12 @@ def call(<parameters>):
 
 
 def make_binary(op):
-    """Return the fast lane of an op of two operands; the same as `core.apply.apply`."""
-    return _compile_lane(op, "lane", _binary(op, True), lambda a, b: general(op)(a, b))
+    """Return the fast path of an op of two operands; the same as `core.apply.apply`."""
+    return _compile_path(op, "fast path", _binary(op, True), lambda a, b: general(op)(a, b))
 
 
 def make_operator(op, of_tensors=None):
-    """Return the same lane as a Python operator: NotImplemented for operands that are neither tensors nor numbers.
+    """Return the same path as a Python operator: NotImplemented for operands that are neither tensors nor numbers.
 
     of_tensors: what to call instead when the second operand is a tensor (`x ** y` is another op than `x ** 2`)."""
 
@@ -345,14 +345,14 @@ def make_operator(op, of_tensors=None):
         run = general(op) if per_thread.state.autocast is None else op.call
         return run(a, b)
 
-    return _compile_lane(op, "lane", _binary(op, of_tensors is None), slow)
+    return _compile_path(op, "fast path", _binary(op, of_tensors is None), slow)
 
 
 _OPERANDS = (Tensor, *NUMBERS)
 
 
 def make_unary(op):
-    """Return the fast lane of an op of one operand, taken when its other arguments have their defaults; the same as
+    """Return the fast path of an op of one operand, taken when its other arguments have their defaults; the same as
     `core.apply.apply`."""
     others = [(f"a{i}", op.defaults[p]) for i, p in enumerate(op.params) if i]
     source = _filled(
@@ -362,7 +362,7 @@ def make_unary(op):
         unusual="".join(f" or {a} is not {default!r}" for a, default in others),
         result=_result(op, ["True"] + ["False"] * len(others), "None"),
     )
-    return _compile_lane(op, "lane", source, lambda *args: general(op)(*args))
+    return _compile_path(op, "fast path", source, lambda *args: general(op)(*args))
 
 
 def _binary(op, takes_tensors):
@@ -376,7 +376,7 @@ def _binary(op, takes_tensors):
 
 
 def _result(op, is_tensor, fix):
-    """Return the statements that follow the kernel in the fast lane."""
+    """Return the statements that follow the kernel in the fast path."""
     call = _Call(op, is_tensor)
     tensor = call.tensor("bool_" if op.dtype == "bool" else "a0._dtype")
     return tensor + "\n" + call.node(fix, "t._node = n\nt._req = True")
@@ -394,7 +394,7 @@ def _broadcasting(p, q, dtype):
     return p_alone, q_alone, (None if p == r else (p, dtype), None if q == r else (q, dtype))
 
 
-# -- the general lane --------------------------------------------------------------------------------------------------
+# -- the general path --------------------------------------------------------------------------------------------------
 # CPython enters a `try` for nothing.
 _GENERAL = """
 def call(<arguments>):
@@ -440,7 +440,7 @@ _VIEW = "View(a0, s.version, 'default' if state.grad else 'no_grad') if a0._view
 
 @functools.cache
 def general(op):
-    """Return the general lane of `op`, or `apply` where it cannot be compiled."""
+    """Return the general path of `op`, or `apply` where it cannot be compiled."""
     return make_general(op) if can_compile(op) else reporting(apply, op)
 
 
@@ -450,7 +450,7 @@ def can_compile(op) -> bool:
 
 
 def make_general(op):
-    """Return the general lane of `op`; it takes all arguments in schema order. The same as `core.apply.apply`."""
+    """Return the general path of `op`; it takes all arguments in schema order. The same as `core.apply.apply`."""
     arguments, several = _arguments(op), len(op.outputs) > 1
     call = _Call(op, ["True" if i == 0 else f"k{i}" for i in range(len(op.params))])
     tensor = call.tensor("FROM_NUMPY[d.dtype]" if several else "kind", _VIEW if op.view else "None")
@@ -468,7 +468,7 @@ def make_general(op):
         if several
         else "t",
     )
-    return _compile_lane(op, "general lane", source, reporting(apply, op))
+    return _compile_path(op, "general path", source, reporting(apply, op))
 
 
 def _arguments(op):

@@ -1,4 +1,4 @@
-"""What the compiled lanes leave to be seen: results, histories, versions, and their lines in tracebacks."""
+"""What the compiled paths leave to be seen: results, histories, versions, and their lines in tracebacks."""
 
 import linecache
 import traceback
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.engine.fast import lanes
+from autolab.engine.fast import compiled
 from autolab.engine.fast import straight
 
 
@@ -81,7 +81,7 @@ def test_an_update_that_does_not_fit_changes_nothing():
     ids=str,
 )
 def test_broadcasting_is_the_same_the_first_time_and_from_then_on(a, b):
-    lanes._broadcasting.cache_clear()
+    compiled._broadcasting.cache_clear()
     found = []
     for _ in range(2):
         x = torch.full(a, 2.0, requires_grad=True) * 1
@@ -98,7 +98,7 @@ def test_broadcasting_is_the_same_the_first_time_and_from_then_on(a, b):
 
 
 def test_not_every_pair_of_shapes_is_kept():
-    assert lanes._broadcasting.cache_info().maxsize == 1024
+    assert compiled._broadcasting.cache_info().maxsize == 1024
 
 
 @pytest.mark.compiled
@@ -107,8 +107,8 @@ def test_compiled_functions_show_their_lines_in_tracebacks():
         torch.ones(2, 3) + torch.ones(2)
     frames = [f for f in traceback.extract_tb(caught.tb) if f.filename.endswith(">")]
     assert [f.filename.rpartition("<")[2] for f in frames] == [
-        "lane of add>",
-        "general lane of add>",
+        "fast path of add>",
+        "general path of add>",
     ]
     assert all(f.line.startswith("return slow(") for f in frames)
     linecache.checkcache()
