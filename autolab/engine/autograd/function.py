@@ -306,7 +306,7 @@ def _ids(tensors):
 
 
 def _meta(t):
-    """Return (shape, dtype, device) of a tensor, None of another value."""
+    """Return (shape, dtype, device) of a tensor, or None for other values."""
     return (t._array.shape, t.dtype, t.device) if isinstance(t, Tensor) else None
 
 

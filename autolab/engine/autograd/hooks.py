@@ -17,7 +17,7 @@ _ids = count()
 
 
 class RemovableHandle:
-    """What registering a hook returns; `remove()` takes the hook away again. Usable as a context manager."""
+    """The handle that registering a hook returns; `remove()` unregisters the hook. Usable as a context manager."""
 
     def __init__(self, hooks_dict: dict, *, extra_dict: Iterable[dict] = ()) -> None:
         self._dicts = (hooks_dict, *extra_dict)

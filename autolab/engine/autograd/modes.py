@@ -111,7 +111,7 @@ class inference_mode(no_grad):
 
 @functools.partial(attach, to=set_grad_enabled)
 class _Setting:
-    """The same of `set_grad_enabled`, which has set the mode when it turns out to be a decorator."""
+    """Makes `set_grad_enabled`, which sets the mode at once, usable as a decorator."""
 
     def __call__(self, function):
         per_thread.state.grad = self._before

@@ -31,7 +31,7 @@ else:
 
 @functools.partial(attach, to=Node)
 class _Face(Base):
-    """The part of Node that only users call, and the explorer."""
+    """The part of Node that users and the explorer call."""
 
     def node_hooks(self):
         """Return the hooks at this node; made when the first is registered."""
@@ -62,13 +62,13 @@ class _Face(Base):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """A dict of the user's."""
+        """A dict that users may fill."""
         found: dict[str, Any] = self.extra().setdefault("metadata", {})
         return found
 
     @property
     def requires_grad(self) -> bool:
-        """True: only what requires a gradient has a node."""
+        """Always True, because only results that require a gradient have a node."""
         return True
 
     def _sequence_nr(self) -> int:

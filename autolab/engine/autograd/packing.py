@@ -58,7 +58,7 @@ class Packed(PackedTensor):
 
 @functools.partial(attach, to=Node)
 class _Packing:
-    """The part of Node that knows hooks on saved tensors."""
+    """The part of Node that handles hooks on saved tensors."""
 
     def pack(self, pack, unpack):
         """Hand every tensor that the node saved to the hooks of `saved_tensors_hooks`, and keeps what they return."""

@@ -19,7 +19,7 @@ FREED = (
 
 
 def freed() -> Exception:
-    """Return the error for a backward pass through what an earlier one freed.
+    """Return the error for a backward pass through a graph whose saved tensors an earlier pass freed.
 
     >>> str(freed())[:57]
     'Trying to backward through the graph a second time (or di'

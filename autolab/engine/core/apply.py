@@ -106,8 +106,8 @@ def number_of(a: Any) -> Any:
 def bring_together(
     op: Op, args: Sequence[Any], raws: list[Any], tensors: list[Tensor]
 ) -> tuple[device, Sequence[Any], list[Any]]:
-    """Return the device on which `op` runs, and its arguments and raw values, all of them there. The device's backend
-    decides what may lie elsewhere, and raises PyTorch's error for the rest.
+    """Return the device on which `op` runs, and its arguments and raw values on that device. The device's backend
+    decides which arguments may lie elsewhere, and raises PyTorch's error for the rest.
 
     >>> x = torch.ones(2)
     >>> bring_together(OPS["exp"], (x,), [x.numpy()], [x])
@@ -250,8 +250,8 @@ def _new_node(
 
 
 def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:
-    """Return what the gradients must be brought to, per source: (shape, dtype) where operands were broadcast or
-    converted; see `Node.fix`."""
+    """Return the shape and dtype to which each source's gradient must be reduced and converted, or None if no operand
+    was broadcast or converted; see `Node.fix`."""
 
     def as_what(t: Tensor) -> Any:
         return (t._array.shape if op.broadcast else None), t.dtype

@@ -193,8 +193,8 @@ class BackwardPass:
         return out
 
     def gradients(self, node: Node, g: Any) -> Any:
-        """Return what the rules of a node give, computed where the gradient is, or on Tensors when it is to have a
-        graph of its own."""
+        """Return the gradients that the rules of a node compute, on the device of the gradient, or on Tensors if the
+        gradient is to have a graph of its own."""
         if self.create_graph:
             m = namespaces.TRACED
             with set_grad_enabled(True):
@@ -255,8 +255,8 @@ class BackwardPass:
             return a + b
 
     def filled(self, node: Node, gs: Any) -> Any:
-        """Return zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient
-        for each. Custom functions fill them in themselves, unless asked not to."""
+        """Return the gradients of a node's outputs with zeros for outputs that received none, because a rule of several
+        outputs expects a gradient for each. Custom functions fill them in themselves."""
         if not node.plain or gs is None or node.op.partial:
             return gs
         gs, where = list(gs), _place(gs)

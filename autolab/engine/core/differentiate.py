@@ -174,8 +174,8 @@ def _roots(tensors: Sequence[Tensor]) -> list[Root]:
 
 
 def _seeds(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
-    """Return what arrives at each result: the gradient that the user passed, or 1 for a single number. Arrays, or
-    Tensors under create_graph."""
+    """Return the gradient with which the pass starts at each result: the one that the user passed, or 1 for a single
+    number. Arrays, or Tensors under create_graph."""
     grads = (None,) * len(outputs) if grads is None else _listed(grads)
     for g in grads:
         if g is not None and not isinstance(g, Tensor):
@@ -188,7 +188,7 @@ def _seeds(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
 
 
 def _seed(i: int, t: Tensor, g: Tensor | None, create_graph: bool) -> Any:
-    """Return what arrives at the result `t`, output number `i`."""
+    """Return the gradient with which the pass starts at the result `t`, output number `i`."""
     where, shape = t._storage.device, t._array.shape
     if g is None:
         if t.requires_grad and t._array.size != 1:

@@ -187,7 +187,7 @@ Node.backward_raw = Node.backward_traced = backward
 
 
 def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
-    """Sum gradients over broadcast dimensions and cast them to their input's dtype: `fix` says to what; see `Node`.
+    """Sum gradients over broadcast dimensions and convert them to their input's dtype, as `fix` says; see `Node`.
 
     >>> apply_fix(raw(np), (((), torch.float32), None), (np.ones(3), None))
     [array(3., dtype=float32), None]
@@ -233,8 +233,8 @@ def node_class(op: Op) -> type[Node]:
 
 @cache
 def off_cpu(kind: type[Node]) -> type[Node]:
-    """Return the class of those nodes of an op that take or give something on another device than the CPU. It is the
-    same class, but fast paths leave its nodes to the general pass, so that other graphs need not ask about devices.
+    """Return a subclass for nodes with an operand or result off the CPU. It behaves the same, but fast paths leave its
+    nodes to the general pass, so that other graphs need not ask about devices.
 
     >>> y = torch.tensor(2., device="sim:0", requires_grad=True) * 3
     >>> type(y.grad_fn) is off_cpu(y.grad_fn.op.node_class)

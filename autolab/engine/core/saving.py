@@ -68,8 +68,8 @@ FACTS: dict[str, Callable[[Any], Any]] = {
 
 
 def opened(node: Any, item: Any, traced: bool) -> Any:
-    """Return what `node` saved of one tensor: the Tensor if `traced`, else its array. Raise torch's error if the tensor
-    was changed in place since.
+    """Return a tensor that `node` saved: the Tensor if `traced`, else its array. Raise PyTorch's error if it was
+    changed in place since.
 
     >>> opened(None, (torch.tensor([1., 2.]), 0), traced=False)
     array([1., 2.], dtype=float32)

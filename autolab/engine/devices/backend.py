@@ -68,7 +68,8 @@ _NAMES_ARGUMENT = {
 
 
 def device_error(op, args, device, other):
-    """Torch's words for tensors on different devices. device: where the op would run; other: where one of `args` is."""
+    """Return PyTorch's error for tensors on different devices. device: where the operation would run; other: the device
+    of one of `args`."""
     text = _two_devices(device, other)
     if op.name in _NAMES_ARGUMENT:
         given = [
@@ -96,7 +97,7 @@ def _two_devices(device, other):
 
 
 def two_devices(device, other, note):
-    """Torch's error for tensors on two devices, with a note of the caller's."""
+    """Return PyTorch's error for tensors on two devices, with the given note."""
     return fail(RuntimeError, f"{_SAME_DEVICE}, {_two_devices(device, other)}", note)
 
 
@@ -134,7 +135,7 @@ class Accelerator:
         return device, args, unwrap(op, args)[1]
 
     def elsewhere(self, op, args, other):
-        """Torch's error for an operation in place that would run here, where its target is not."""
+        """Return PyTorch's error for an in-place operation whose target is on another device."""
         return device_error(op, args, self.device, other)
 
     def adopt(self, op, result):

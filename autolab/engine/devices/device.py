@@ -161,12 +161,12 @@ def backends(kind) -> list:
 
 
 def in_use() -> list:
-    """The backends of all devices that have been used so far, the CPU left out."""
+    """Return the backends of all devices that have been used so far, except the CPU."""
     return [b for there in _backends.values() for b in there]
 
 
 def accelerator():
-    """The first GPU of 'cuda'; None when there is none. Page-locked memory belongs to it."""
+    """Return the first GPU of 'cuda', or None if there is none. Page-locked memory belongs to it."""
     there = backends("cuda")
     return there[0] if there else None
 
@@ -182,7 +182,7 @@ def _simulated():
 
 
 def current_index(kind) -> int:
-    """The index that `kind` means without a number: the device set by `torch.cuda.set_device`."""
+    """Return the index that `kind` means without a number: the device set by `torch.cuda.set_device`."""
     return _per_thread.current.get(kind, 0)
 
 

@@ -93,7 +93,7 @@ def _detailed(value, text):
 
 
 class Options:
-    """What every creation function takes by keyword: `dtype`, `device` and `requires_grad`.
+    """The keywords that every creation function takes: `dtype`, `device` and `requires_grad`.
 
     `layout`, `memory_format` and `out` are taken with their usual values only, `pin_memory` where there is a GPU.
     Raises TypeError for other keywords or types, NotImplementedError for `out` and for other layouts.
@@ -218,7 +218,7 @@ def as_int(value):
 
 
 def int_argument(function, name, position, value):
-    """Return `value` as an int. Raise PyTorch's TypeError for what is none, a bool too."""
+    """Return `value` as an int. Raise PyTorch's TypeError for other types, including bool."""
     number = as_int(value)
     if number is None:
         raise bad_argument(function, name, position, "int", value)
@@ -226,15 +226,14 @@ def int_argument(function, name, position, value):
 
 
 def bool_argument(function, name, position, value):
-    """Return `value`, a bool. Raise PyTorch's TypeError for what is none, 0 and 1 too."""
+    """Return the bool `value`. Raise PyTorch's TypeError for other types, including 0 and 1."""
     if not isinstance(value, bool):
         raise bad_argument(function, name, position, "bool", value)
     return value
 
 
 def ints_argument(function, name, position, value):
-    """Return `value` as an int or as a tuple of ints: what PyTorch calls a "tuple of ints" where one number may stand
-    for all.
+    """Return `value` as an int or a tuple of ints.
 
     Raises PyTorch's TypeError for anything else: it looks at the first number when it chooses a signature (a bool is
     none), at the others when it reads them (a bool counts)."""
@@ -278,8 +277,8 @@ def numbers_of(function, name, value):
 
 
 class Passed:
-    """What arguments of a function came to that passed its checks: a network asks the same in every step, and checks
-    take as long as small kernels.
+    """A cache of checked arguments. A network passes the same settings in every step, and checking them takes as long
+    as a small kernel.
 
     `given` are the arguments as they came, `about` what else was looked at (hashable). They are looked up as bytes: 0.2
     µs, and 2.0, True and a list are not taken for the int or tuple that they equal."""
@@ -290,14 +289,15 @@ class Passed:
         self._known = {}
 
     def find(self, given, about):
-        """Return what was kept for these; else None."""
+        """Return the stored result for these arguments, or None."""
         try:
             return self._known.get((dumps(given, 2), about))
         except ValueError:  # no plain Python value
             return None
 
     def keep(self, given, about, result):
-        """Remembers `result` for ints, bools, None, tuples and lists; of other values `find` does not see the type."""
+        """Store `result` for arguments that are ints, bools, None, tuples or lists. Other types are not stored, because
+        `find` does not compare types."""
         if _PLAIN.issuperset(
             t
             for v in given

@@ -13,8 +13,8 @@ from ..core.tensor import Tensor
 
 
 def misfit(op: Op, args: Sequence[Any], inplace: bool) -> Exception | None:
-    """Torch's error for operands whose shapes do not broadcast, or not to the shape of the first one, which is changed
-    in place; None where they do."""
+    """Return PyTorch's error for operands whose shapes do not broadcast (in place: do not broadcast to the first one);
+    None if they do."""
     shapes = [args[i]._array.shape for i in op.broadcast if isinstance(args[i], Tensor)]
     try:
         together = np.broadcast_shapes(*shapes)
@@ -24,7 +24,7 @@ def misfit(op: Op, args: Sequence[Any], inplace: bool) -> Exception | None:
 
 
 def broadcast_error(shapes: Sequence[tuple[int, ...]]) -> Exception:
-    """Torch's words for shapes that do not broadcast.
+    """Return PyTorch's error for shapes that do not broadcast.
 
     >>> print(broadcast_error([(2, 3), (4,)]))
     The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1
@@ -51,7 +51,7 @@ def broadcast_error(shapes: Sequence[tuple[int, ...]]) -> Exception:
 
 
 def outgrown(shape: Sequence[int], broadcast: Sequence[int]) -> Exception:
-    """The error for an in-place op whose result has another shape than its target.
+    """Return the error for an in-place operation whose result would have another shape than its target.
 
     >>> print(outgrown([2], [3, 2]))
     output with shape [2] doesn't match the broadcast shape [3, 2]

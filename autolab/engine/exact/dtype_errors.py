@@ -24,7 +24,7 @@ def no_kernel(name, *refused):
 
 
 def not_implemented(torch_name, d):
-    """The error for a dtype that PyTorch has no such kernel for."""
+    """Return the error for a dtype for which PyTorch has no kernel."""
     return fail(
         NotImplementedError,
         f"\"{torch_name}\" not implemented for '{FROM_NUMPY[d].short}'",

@@ -12,7 +12,7 @@ _PYTHON = {bool: bool_, int: int64, float: float64}
 
 
 def promote_types(a, b) -> dtype:
-    """The smallest dtype that holds both, by torch's table. Source: torch.promote_types."""
+    """Return the smallest dtype that holds both, by PyTorch's table. Source: torch.promote_types."""
     return promoted(as_dtype(a), as_dtype(b))
 
 
@@ -30,7 +30,7 @@ def as_indices(found):
 
 
 def as_dtype(d) -> dtype:
-    """`torch.float32`, `float`, `np.float32` … as a `dtype`.
+    """Return `torch.float32` or a Python type such as `float` as a `dtype`.
 
     As torch: `dtype=int` means int64, `dtype=float` float64, `dtype=bool` bool."""
     if d.__class__ is dtype:
@@ -45,7 +45,7 @@ def as_dtype(d) -> dtype:
 
 
 def from_numpy_dtype(d: np.dtype) -> dtype:
-    """The `dtype` of a NumPy array's elements. Raises TypeError, in torch's words, where there is none."""
+    """Return the `dtype` of a NumPy array's elements. Raise PyTorch's TypeError if there is none."""
     try:
         return FROM_NUMPY[d]
     except KeyError:
@@ -68,7 +68,7 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether torch's in-place casting rule allows `from_ -> to`: never from a higher kind to a lower. Source:
+    """Return whether an in-place operation may convert `from_` to `to`: never from a higher kind to a lower. Source:
     torch.can_cast."""
     if from_.category > to.category:
         return False

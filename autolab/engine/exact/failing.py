@@ -84,7 +84,7 @@ def point_to_explain(error):
 
 
 def sentences(error):
-    """Return the notes of an error without the one that names `autolab.explain`, for places that show the error
+    """Return the notes of an error without the note about `autolab.explain`, for places that show the error
     themselves."""
     return [note for note in getattr(error, "__notes__", ()) if not note.endswith(EXPLAIN)]
 

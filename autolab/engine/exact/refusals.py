@@ -57,7 +57,7 @@ def check_int64(number):
 
 
 def no_dimensions(dim):
-    """PyTorch's error for a dimension of a 0-d tensor, where an op needs a real one."""
+    """Return PyTorch's error for a dimension of a 0-d tensor."""
     message = f"Dimension specified as {dim} but tensor has no dimensions"
     return fail(
         IndexError, message, "A 0-d tensor is a single number; unsqueeze(0) makes a list of one."
@@ -81,8 +81,7 @@ def check_dims(dims, ndim):
 
 
 def beyond_numpy(error: Exception) -> Exception:
-    """PyTorch's error for what NumPy could not make room for, or has too many dimensions for NumPy; any other error as
-    it is.
+    """Return PyTorch's error if NumPy ran out of memory or has too few dimensions; any other error unchanged.
 
     >>> print(beyond_numpy(ValueError("array is too big")))
     Storage size calculation overflowed
@@ -121,7 +120,7 @@ def beyond_numpy(error: Exception) -> Exception:
 
 
 def too_many_dimensions() -> Exception:
-    """The error for a tensor of more dimensions than NumPy has."""
+    """Return the error for a tensor with more dimensions than NumPy supports."""
     message = "tensors of more than 64 dimensions are not supported by autolab"
     return fail(
         RuntimeError,

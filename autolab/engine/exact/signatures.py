@@ -118,8 +118,8 @@ def _missing(function, parameters):
 
 
 def bound(function, forms, args, kwargs):
-    """Return the form of a call of `function`, and its arguments as the form takes them. Raise PyTorch's TypeError for
-    a call of no form."""
+    """Return the signature that fits a call of `function`, and the arguments as that signature takes them. Raise
+    PyTorch's TypeError if no signature fits."""
     for form in forms:
         found = form.bind(function, args, kwargs)
         if found.__class__ is list:
@@ -137,7 +137,7 @@ def bound(function, forms, args, kwargs):
 
 
 def marked(inplace):
-    """Return the ending of the name of a function in place."""
+    """Return "_" if the function works in place, else "": the ending of its name."""
     return "_" if inplace else ""
 
 
@@ -168,7 +168,7 @@ def table():
 
 @functools.cache
 def forms_of(space, name):
-    """Return the forms of a public function or method; none where there is nothing to check."""
+    """Return the signatures of a public function or method; an empty list if there is nothing to check."""
     texts, others = table().get((space, name)), _same_forms(name) if space == "m" else []
     if texts is None:
         texts = next((table()[key] for key in others if key in table()), None)
@@ -179,7 +179,7 @@ def forms_of(space, name):
 
 
 def _same_forms(name):
-    """Return the places in the table whose forms the method `name` has, too."""
+    """Return the keys of the table whose signatures the method `name` has, too."""
     stem = name.removesuffix("_")
     return [("f", name), ("f", stem), ("m", stem)]
 
@@ -198,7 +198,7 @@ def _without_input(text):
 
 # -- fronts ------------------------------------------------------------------------------------------------------------
 class _Front:
-    """What the front of one function knows; it learns it at the first call."""
+    """The checks of one function's arguments, which are set up at its first call."""
 
     def __init__(self, body, space, name):
         self.space, self.name, self.body, self.forms = space, name, body, None
@@ -256,8 +256,7 @@ class _Front:
         return bound(self.shown, self.forms, args, kwargs)
 
     def by_name(self, args, kwargs):
-        """Return the arguments of a call by name, with what was left out: a recording shows them of a call that
-        failed."""
+        """Return the arguments of a call by name, including defaults. A recording shows them for a call that failed."""
         function, code = unwrap(self.body), self.code
         names = list(code.co_varnames[: code.co_argcount])
         left_out = dict(zip(reversed(names), reversed(function.__defaults__ or ()))) | (
@@ -371,8 +370,8 @@ def _all_ints(values):
 
 @functools.cache
 def _code(count, more):
-    """Code of a front for a body of `count` arguments by position; more: whether it takes further ones, which are
-    ints."""
+    """Return the code of a checking function for a body with `count` positional arguments; more: whether it takes
+    further ints."""
     odd = [f"n <= {count}" if more else f"n > {count}"]
     odd += [f"n > {i} and args[{i}].__class__ not in s{i}" for i in range(count)]
     odd += [f"n > {count} and not all_ints(args[{count}:])"] if more else []
@@ -402,8 +401,8 @@ others by `named`)."""
 
 
 def put_in_front(spaces):
-    """Compiles the functions of records, and puts fronts before those that `signatures.txt` names. spaces: what it
-    calls them, and where they are."""
+    """Compile the functions of records, and put checking functions before the functions in `signatures.txt`. spaces:
+    the functions by namespace."""
     for space, functions in spaces.items():
         for name, f in functions.items():
             if hasattr(f, "place"):
@@ -437,7 +436,7 @@ def _compiled(op, name, place, first):
 
 
 def put_before_methods(cls):
-    """The same for methods that the class itself defines."""
+    """Put checking functions before the methods that the class itself defines."""
     own = {name: f for name, f in vars(cls).items() if not name.startswith("_")}
     put_in_front({"m": own})
     for name, f in own.items():

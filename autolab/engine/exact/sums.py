@@ -210,7 +210,7 @@ def total(x):
 
 
 def _unplanned(x, lanes):
-    """Return `total` of an array whose shape has no plan, or not yet."""
+    """Return the sum of an array whose shape has no plan yet."""
     n, plans = x.size, _plans[lanes]
     if not 1 < n < FEW:
         return _reduce(x, axis=None)

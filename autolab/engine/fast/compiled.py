@@ -101,7 +101,7 @@ class _Call:
         self.sources = [(j, i) for j, (i, _, _) in enumerate(op.rules) if is_tensor[i] != "False"]
 
     def wants(self, rule):
-        """Return whether the gradient of a rule goes anywhere: "True", "False", or an expression."""
+        """Return whether a rule's gradient is needed: "True", "False", or an expression."""
         if all(j != rule for j, _ in self.sources):
             return "False"
         return "True" if len(self.sources) == 1 else f"e{rule} is not None"
@@ -152,7 +152,7 @@ class _Call:
         return f"a{i}._nr" if is_tensor == "True" else f"(a{i}._nr if {is_tensor} else 0)"
 
     def operands(self, places):
-        """Return an expression for what the explorer shows of operands that are in no graph."""
+        """Return an expression for the operands outside of the graph, in the form that the explorer shows."""
         if len(places) == 1:
             return "None"
         shown = {"True": "None", "False": "x{i}"}
@@ -249,7 +249,7 @@ _ENVIRONMENT = {
 
 
 def _compile_path(op, name, source, slow):
-    """Return the function `call` of `source`; what it leaves goes to `slow`."""
+    """Compile `source` and return its function `call`, which calls `slow` for the cases that it does not handle."""
     own = {
         "op": op,
         "node_class": op.node_class,
@@ -445,7 +445,7 @@ def general(op):
 
 
 def can_compile(op) -> bool:
-    """Return whether the op's arguments and results are of a fixed number, none of them a list of tensors."""
+    """Return whether the numbers of arguments and results are fixed and none of them is a list of tensors."""
     return not (op.lists or op.variadic or op.spread) and 0 in op.tensors
 
 
@@ -476,7 +476,7 @@ def _arguments(op):
 
 
 def _arrays(op):
-    """Return the lines that read the raw values as `core.apply.unwrap` does, and leave what is unusual to `apply`."""
+    """Return the lines that read the raw values as `core.apply.unwrap` does and pass unusual arguments to `apply`."""
     slow = f"return slow({_arguments(op)})"
     promoted = op.dtype is not None and bool(op.broadcast)
     lines = ["dtype, numbers = None, False"] if promoted else []

@@ -20,7 +20,7 @@ _entries, _release = Node.entries, Node.release
 
 @functools.cache
 def kinds(op) -> tuple[str, ...]:
-    """Return the kind of each entry: "input", "output", or "" for what takes one place."""
+    """Return the kind of each saved entry: "input", "output", or "" for an entry that takes one place."""
     return tuple(
         kind if kind == "output" or kind == "input" and op.params[index] not in op.lists else ""
         for kind, index in zip(op.save_kinds, op.save_index)
@@ -28,8 +28,8 @@ def kinds(op) -> tuple[str, ...]:
 
 
 def places(op) -> list[str]:
-    """Return the names under which generated code knows the places: `s0, v0` of an input, `s1, t1, v1` of an output,
-    `s2`."""
+    """Return the names of the variables that hold the saved entries in generated code: `s0, v0` for an input, `s1, t1,
+    v1` for an output, `s2` for a number."""
     names = {"input": ("s{k}", "v{k}"), "output": ("s{k}", "t{k}", "v{k}"), "": ("s{k}",)}
     return [name.format(k=k) for k, kind in enumerate(kinds(op)) for name in names[kind]]
 

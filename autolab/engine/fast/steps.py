@@ -72,8 +72,7 @@ def _compile(op, name):
 
 
 def _arrived(op):
-    """Return what rules read as the gradient: a list where the op may have several outputs, though one gradient may be
-    all that comes."""
+    """Return the gradient in the form that rules expect: a list if the operation can have several outputs."""
     if op.variadic:
         return "(g,) if node.num_outputs == 1 else g"
     several = op.node_class.direct and op.node_class.num_outputs > 1

@@ -36,7 +36,7 @@ _grad_as_tensor = tensor.grad_as_tensor
 
 
 def grad_as_tensor(t):
-    """Return what `core.tensor.grad_as_tensor` returns."""
+    """Return the gradient of a tensor as a Tensor, as `core.tensor.grad_as_tensor` does."""
     _ = grad_mode.per_thread.state  # registers this thread
     shared.inside = True
     try:
@@ -49,7 +49,8 @@ def grad_as_tensor(t):
 
 
 def accumulator(leaf):
-    """Return the AccumulateGrad of a leaf that has none, as `core.node.accumulator` does, for a registered thread."""
+    """Return the AccumulateGrad of a leaf that has none yet, as `core.node.accumulator` does, for a registered
+    thread."""
     if shared.several or leaf._acc is tensor.no_accumulator:
         return node.accumulator(leaf)
     end = AccumulateGrad()

@@ -69,7 +69,7 @@ class _InPlace:
     """The part of the engine that runs operations in place."""
 
     def inplace_runner(self, op):
-        """Return what runs `op` and writes the result into its first argument: a function of all its arguments."""
+        """Return a function of all arguments that runs `op` and writes the result into the first argument."""
         return reporting(_apply_inplace, op, True)
 
 

@@ -81,7 +81,7 @@ class _Following:
             )
 
     def _error(self, t, change):
-        """Return torch's error for a view that, or whose base, was changed in place (`change` says which)."""
+        """Return PyTorch's error for a view that was changed in place, or whose base was; `change` says which."""
         made_by = (
             None if t._node is None else f"Output {t._nr} of {re_name(t._node.name())} is a view"
         )
@@ -135,7 +135,7 @@ def overlap(a, b) -> bool:
 
 
 def overlapping_operands():
-    """Return the error for an in-place op that reads a part of what it overwrites."""
+    """Return the error for an in-place operation that reads memory which it overwrites."""
     return fail(
         RuntimeError,
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "

@@ -225,7 +225,8 @@ def _exchanged(t):
 
 
 def grad_input(g, weight, geo):
-    """Return the adjoint of `forward` in x: what each input position contributed to, weighted by g (N, O, *geo.out)."""
+    """Return the gradient of the input, given the gradient `g` (N, O, *geo.out) of the result: the adjoint of `forward`
+    in x."""
     # The other ways multiply weights by the zeros around an image.
     if gpu.off_host(g) or not np.isfinite(weight.sum()):
         return gpu.grad_input(g, weight, geo)

@@ -62,7 +62,8 @@ class Windows(_Sizes):
 
 
 def _covered(x, win, fill):
-    """Return `x` with borders of `fill`, exactly what the windows cover (rows that none covers are cut off)."""
+    """Return `x` padded with `fill` to exactly the area that the windows cover; rows and columns outside of all windows
+    are cut off."""
     if win.covered:
         return x
     padded = _empty(x, win.reach)
@@ -119,7 +120,7 @@ def _over_windows(function, x, win, fill):
 
 
 def _windows(covered, win):
-    """Return a view (…, rows, columns, kernel rows, kernel columns) of what each window covers."""
+    """Return a view (..., rows, columns, kernel rows, kernel columns) of the elements that each window covers."""
     *lead, row, column = covered.strides
     (sy, sx), (dy, dx) = win.stride, win.dilation
     strides = (*lead, sy * row, sx * column, dy * row, dx * column)
@@ -139,7 +140,7 @@ def _by_channels(x, work):
 
 # -- maximum -----------------------------------------------------------------------------------------------------------
 def lowest(dtype):
-    """Return what never wins a maximum of this dtype."""
+    """Return the smallest value of a dtype, which never wins a maximum."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 

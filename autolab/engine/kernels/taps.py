@@ -29,7 +29,7 @@ class Reading:
         self.xp, self.n, self.taps = xp, n, taps
 
     def of(self, x, axis):
-        """Return what is read of `x`; axis: -1 or -2."""
+        """Return the interpolated values along an axis; axis: -1 or -2."""
         parts = (
             self._weighted(self.xp.take(x, as_indices(t.index), axis), t, axis) for t in self.taps
         )
@@ -39,7 +39,7 @@ class Reading:
         return total
 
     def back(self, g, axis):
-        """Return the adjoint of `of`: each gradient goes to what its output read."""
+        """Return the adjoint of `of`: add each gradient to the elements from which its output was interpolated."""
         shape = list(g.shape)
         shape[axis] = self.n
         total, behind = self.xp.zeros(shape, g.dtype), (slice(None),) * (-1 - axis)

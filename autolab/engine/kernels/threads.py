@@ -116,7 +116,7 @@ def shares(first, last, parts):
 
 
 def share(part, parts, count):
-    """Return what thread `part` of so many takes of `count` items, as a slice."""
+    """Return the slice of `count` items that thread number `part` of `parts` threads works on."""
     return slice(part * count // parts, (part + 1) * count // parts)
 
 

@@ -151,7 +151,7 @@ def _gradient_tiles(g, first, last):
 
 
 def _changed(matrices, name, patches):
-    """Return what a change of basis makes of the numbers (places …, C, rows, columns) of tiles."""
+    """Return the tiles (places..., C, rows, columns) in another basis."""
     copied = threads.scratch("patches", patches.shape, patches.dtype)
     copied[...] = patches
     channels, rows, columns = patches.shape[-3:]

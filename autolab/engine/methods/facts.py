@@ -137,7 +137,7 @@ class Facts(Base):
 
 
 def _in_order(t):
-    """Return the array of a tensor; one with four dimensions may have to be put in order first."""
+    """Return the array of a tensor; an array with four dimensions may be copied into row-major order first."""
     return materialise(t) if t._array.ndim == 4 else t._array
 
 

@@ -68,7 +68,7 @@ internal(
 
 
 def kernel_name(ndim):
-    """Return what PyTorch calls its kernel for scores with so many dimensions; error messages name it."""
+    """Return the name of PyTorch's kernel for scores with `n_dim` dimensions, which its error messages contain."""
     return "nll_loss_out_frame" if ndim <= 2 else "nll_loss2d_forward_out_frame"
 
 

@@ -42,7 +42,8 @@ def geometry(
     output_padding,
     groups,
 ):
-    """Return the sizes of a convolution; of a transposed one, those of the convolution that it is the adjoint of."""
+    """Return the sizes of a convolution. For a transposed convolution, return the sizes of the ordinary convolution
+    whose adjoint it is."""
     spatial, kernel = tuple(input_shape[2:]), tuple(weight_shape[2:])
     other = output_size(spatial, kernel, stride, padding, dilation, transposed, output_padding)
     size, out = (other, spatial) if transposed else (spatial, other)
@@ -96,7 +97,8 @@ def _for_weight(m, g, input, weight, stride, padding, dilation, transposed, outp
 
 
 def _gradients(m, g, wanted, *, input, weight, bias_sym_sizes_opt, **sizes):
-    """Return all gradients of raw arrays: those of input and weight are computed side by side."""
+    """Return the gradients of a convolution on raw arrays. The gradients of the input and of the weight are computed at
+    the same time."""
     given = m, g, input, weight, *sizes.values()
     towards = [
         lambda: _for_input(*given) if wanted[0] else None,

@@ -407,6 +407,12 @@ def contiguous(self, memory_format=None):
     return self if self.is_contiguous() else apply(clone, (self, ROW_MAJOR))
 
 
+@composite(method=True, function=False)
+def clone_contiguous(self):
+    """Return a row-major copy."""
+    return clone.call(self, ROW_MAJOR)
+
+
 def _asked(name, doc):
     """The function that calls the method of its name."""
 

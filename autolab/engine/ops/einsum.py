@@ -53,7 +53,8 @@ def einsum(equation, *operands):
 
 
 def _parse_einsum(equation, operands):
-    """Return the names of the dimensions of each operand, and of the result; those of an ellipsis are `.0`, `.1` …"""
+    """Return the names of the dimensions of each operand and of the result. The dimensions of an ellipsis are called
+    `.0`, `.1` and so on."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     note = "Separate one group of letters per tensor by commas."

@@ -24,7 +24,7 @@ def everywhere(m, g, shape):
 
 
 def _type_of(array):
-    """Return what PyTorch calls the type of a tensor with the dtype of `array` here."""
+    """Return the name that PyTorch gives a tensor with the device and dtype of `array`."""
     short = FROM_NUMPY[array.dtype].short
     return "CPUBoolType" if short == "Bool" else f"torch.{short}Tensor"
 

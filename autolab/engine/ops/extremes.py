@@ -50,7 +50,7 @@ def at_indices(xp, self, index, dim, keepdim):
 
 
 def only_element(xp, self):
-    """Return (values, indices) of a 0-d array: its number, at position 0."""
+    """Return (values, indices) of a 0-d array: its only element and the position 0."""
     return self.copy(), xp.zeros((), np.int64)[()]
 
 

@@ -70,8 +70,8 @@ def binary_operator(name: str, op: Op, of_tensors: Callable[..., Any] | None = N
 
 # -- public functions --------------------------------------------------------------------------------------------------
 def _public(op: Op, name: str, inplace: bool) -> Callable[..., Any]:
-    """Return the public function, or method, of an operation. What binds calls as PyTorch does is put in its place
-    later, by `exact/signatures.py`."""
+    """Return the public function or method of an operation. `exact/signatures.py` replaces it later by one that binds
+    arguments as PyTorch does."""
     place, needed = "change" if inplace else "call", len(op.params)
 
     def call(*args: Any, **kwargs: Any) -> Any:

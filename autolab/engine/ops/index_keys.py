@@ -68,7 +68,7 @@ def entries(key):
 
 
 def consumed_by(k):
-    """Return how many dimensions the entry `k` of an index names."""
+    """Return how many dimensions the index entry `k` selects from."""
     if k is None or k is Ellipsis or isinstance(k, (bool, np.bool_)):
         return 0
     if isinstance(k, Tensor):

@@ -92,7 +92,7 @@ NAMESPACES["Tensor"]["slice"] = slice_op.call
 
 @composite(method=True)
 def select(input, dim, index):
-    """Return the entry `index` of a dimension, which disappears; a view. Source: torch.select."""
+    """Return the entry `index` along `dim`, without that dimension; a view. Source: torch.select."""
     if not input.ndim:
         raise fail(
             IndexError,

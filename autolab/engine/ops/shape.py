@@ -10,6 +10,7 @@ import numpy as np
 from ..core.errors import fail
 from ..exact.arguments import int_argument
 from ..exact.refusals import check_dim, check_dims
+from ..exact.signatures import sizes
 from .checks import refuse_if
 from .functions import NAMESPACES, composite, internal, register
 from ..core.tensor import materialise
@@ -22,8 +23,6 @@ def sizes_from(args, function, named=()):
     given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     if args and not named and set(map(type, given)) <= {int}:
         return tuple(given)
-    from ..exact.signatures import sizes
-
     return sizes(function, args, dict(named))
 
 
@@ -133,14 +132,6 @@ def reshape_method(self, *shape, **named):
 def reshape(input, shape):
     """Return another shape: a view where the memory allows it, else a copy. Source: torch.reshape."""
     return reshape_method(input, shape)
-
-
-@composite(method=True, function=False)
-def clone_contiguous(self):
-    """Return a row-major copy."""
-    from .copies import ROW_MAJOR, clone
-
-    return clone.call(self, ROW_MAJOR)
 
 
 @composite(method=True, function=False)
