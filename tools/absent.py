@@ -11,7 +11,8 @@ import autolab
 
 TABLE = Path(autolab.__file__).parent / "engine" / "absent.txt"
 MODULES = (
-    "torch nn nn.functional nn.init nn.utils optim optim.lr_scheduler linalg func autograd cuda utils.data distributions functional"
+    "torch nn nn.functional nn.init nn.utils optim optim.lr_scheduler "
+    "linalg func autograd autograd.functional cuda utils.data distributions functional"
 ).split()
 
 

@@ -2,12 +2,12 @@
 
 from autolab.engine import absent as _absent
 from .batching import vmap  # noqa: F401
-from .stateless import functional_call, stack_module_state  # noqa: F401
+from .stateless import functional_call  # noqa: F401
 from .transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp  # noqa: F401
 
 __all__ = [
     "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
-    "stack_module_state", "vjp", "vmap",
+    "vjp", "vmap",
 ]  # fmt: skip
 
 __getattr__ = _absent.getattr_of("torch.func")

@@ -1,4 +1,4 @@
-"""Modules as functions of their parameters: `functional_call`, `stack_module_state`.
+"""Modules as functions of their parameters: `functional_call`.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.func.functional_call.html"""
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.core.errors import fail
 from ..engine.core.tensor import Tensor
-from ..engine.ops.functions import NAMESPACES
 
 if TYPE_CHECKING:
     from ..nn.modules.module import Module
@@ -81,28 +80,3 @@ def _swap(module, path, tensor):
             before, place[name] = place[name], tensor
             return before
     raise fail(AttributeError, f"{type(owner).__name__} has no parameter or buffer `{name}`", note)
-
-
-def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Return (parameters, buffers) of several modules of one class, as two dicts name -> tensor of shape (number of
-    models, …).
-
-    Together with `functional_call` and `vmap` they run all the models on one input. The stacked parameters are new
-    leaves that can be given to an optimizer. Raises RuntimeError for no model, for models of different classes or
-    modes. Source: torch.func.stack_module_state."""
-    if len({(type(m), m.training) for m in models}) != 1:
-        message = "stack_module_state: Expected at least one model, all of the same class and training/eval mode."
-        note = "Give a list of modules of one class; call .eval() or .train() on all of them."
-        raise fail(RuntimeError, message, note)
-    parameters = _stacks([dict(m.named_parameters()) for m in models])
-    return parameters, _stacks([dict(m.named_buffers()) for m in models])
-
-
-def _stacks(states):
-    return {name: _stack([state[name] for state in states]) for name in states[0]}
-
-
-def _stack(tensors):
-    trained = any(t.requires_grad for t in tensors)
-    stacked = NAMESPACES[""]["stack"](tensors)
-    return stacked.detach().requires_grad_() if trained else stacked

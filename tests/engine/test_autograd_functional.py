@@ -1,4 +1,4 @@
-"""autograd.functional: jacobian, hessian, vjp, jvp, hvp, vhp — values, structure, create_graph, errors."""
+"""autograd.functional: jacobian, hessian — values, structure, create_graph, errors."""
 
 import pytest
 from goldens import oracle
@@ -71,38 +71,9 @@ def test_hessian(torch):
     )
 
 
-@same_as_torch
-def test_vjp_and_jvp(torch):
-    vjp, jvp = torch.autograd.functional.vjp, torch.autograd.functional.jvp
-    x, w = inputs(torch)
-    v2 = torch.tensor([1.0, -2.0], dtype=torch.float64)
-    return (
-        vjp(lambda x: vector(x, w), x, v2),
-        vjp(vector, (x, w), v2),
-        vjp(lambda x: scalar(x, w), x),
-        jvp(lambda x: vector(x, w), x, torch.ones_like(x)),
-        jvp(vector, (x, w), (torch.ones_like(x), w)),
-        jvp(lambda t: t**2, x[0], x[1]),
-    )
-
-
-@same_as_torch
-def test_hvp_and_vhp(torch):
-    hvp, vhp = torch.autograd.functional.hvp, torch.autograd.functional.vhp
-    x, w = inputs(torch)
-    v = torch.tensor([1.0, 0.0, -1.0], dtype=torch.float64)
-    return (
-        hvp(lambda x: scalar(x, w), x, v),
-        vhp(lambda x: scalar(x, w), x, v),
-        hvp(scalar, (x, w), (v, w)),
-        vhp(scalar, (x, w), (v, w)),
-        error_of(lambda: vhp(lambda x: x, x, v)),
-    )
-
-
 @pytest.mark.parametrize(
     "name, options",
-    [(name, {"strict": True}) for name in ("jacobian", "hessian", "vjp", "jvp", "vhp", "hvp")]
+    [(name, {"strict": True}) for name in ("jacobian", "hessian")]
     + [("jacobian", {"strategy": "forward-mode"})],
 )
 def test_options_that_are_refused(name, options):
@@ -124,26 +95,3 @@ def test_inputs_are_left_as_they_were(torch):
         j.requires_grad,
         torch.autograd.functional.jacobian(lambda t: t.exp(), y, create_graph=True).requires_grad,
     )
-
-
-@same_as_torch
-def test_jacobian_agrees_with_its_products(torch):
-    x, w = inputs(torch)
-    f = lambda t: vector(t, w)
-    j = torch.autograd.functional.jacobian(f, x)
-    u, v = (
-        torch.tensor([1.0, -2.0], dtype=torch.float64),
-        torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64),
-    )
-    return (
-        torch.allclose(u @ j, torch.autograd.functional.vjp(f, x, u)[1]),
-        torch.allclose(j @ v, torch.autograd.functional.jvp(f, x, v)[1]),
-    )
-
-
-@pytest.mark.parametrize("v", [None, (1, 1), 3])
-def test_a_vector_must_fit(v):
-    torch = oracle.engine()
-    v = v if v is None else torch.ones(v)
-    with pytest.raises(RuntimeError, match="v has invalid size: should be"):
-        torch.autograd.functional.vjp(lambda x: x[:2], torch.ones(3), v)

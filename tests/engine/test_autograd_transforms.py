@@ -1,4 +1,4 @@
-"""torch.func: grad, vjp, jvp, jacrev, jacfwd, hessian, vmap, functional_call, stack_module_state — values,
+"""torch.func: grad, vjp, jvp, jacrev, jacfwd, hessian, vmap, functional_call — values,
 nesting, structures, errors."""
 
 import pytest
@@ -250,27 +250,6 @@ def test_functional_call(torch):
 
 
 @same_as_torch
-def test_an_ensemble(torch):
-    torch.manual_seed(3)
-    models = [torch.nn.Linear(3, 2) for _ in range(3)]
-    x = torch.tensor([[0.1, 0.2, 0.3]])
-    f = torch.func
-    params, buffers = f.stack_module_state(models)
-    out = f.vmap(lambda p, b, a: f.functional_call(models[0], (p, b), a), (0, 0, None))(
-        params, buffers, x
-    )
-    out.sum().backward()
-    return (
-        params,
-        buffers,
-        out,
-        params["weight"].is_leaf,
-        params["weight"].grad,
-        models[0].weight.grad,
-    )
-
-
-@same_as_torch
 def test_learning_to_learn(torch):
     """A gradient through a step of gradient descent."""
     x, _ = start(torch)
@@ -285,13 +264,12 @@ def test_learning_to_learn(torch):
 @same_as_torch
 def test_functions_of_autograd_that_do_not_depend_on_their_input(torch):
     x, _ = start(torch)
-    names = ("vjp", "jvp", "vhp", "hvp", "jacobian", "hessian")
+    names = ("jacobian", "hessian")
     constant = lambda x: torch.tensor(3.0, dtype=torch.float64)
     results = []
     for name in names:
         function = getattr(torch.autograd.functional, name)
-        v = () if name in ("jacobian", "hessian", "vjp") else (x,)
-        results.append(function(constant, x, *v))
+        results.append(function(constant, x))
     return results
 
 
@@ -319,7 +297,6 @@ def test_errors_of_transforms_name_what_came():
             net, {"in_features": x}, w
         ),
         "has no attribute `7`": lambda: f.functional_call(net, {"7.bias": x}, w),
-        "all of the same class": lambda: f.stack_module_state([net, torch.nn.Tanh()]),
     }
     for message, call in calls.items():
         with pytest.raises((RuntimeError, ValueError, AttributeError), match=message):

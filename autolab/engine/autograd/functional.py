@@ -1,4 +1,4 @@
-"""Derivatives of functions: `jacobian`, `hessian`, `vjp`, `jvp`, `hvp`, `vhp`.
+"""Derivatives of functions: `jacobian`, `hessian`.
 
 Source: https://docs.pytorch.org/docs/2.13/autograd.html#functional-higher-level-api"""
 
@@ -123,48 +123,3 @@ def _one_number(y, function):
         message = f"The Tensor returned by the function given to {function} should {problem}"
         raise fail(RuntimeError, message, note)
     return y
-
-
-def _vectors(v, like, function):
-    """Return `v` as a tuple; a 1 where it was left out and `like` is one number. Raises RuntimeError for other sizes
-    than those of `like`."""
-    if v is None and len(like) == 1 and like[0].numel() == 1:
-        return (_number(like[0], 1),)
-    items = () if v is None else _tuple(v, "v", function)[0]
-    sizes = [x.shape for x in items], [x.shape for x in like]
-    if sizes[0] != sizes[1]:
-        message = f"v has invalid size: should be {sizes[1]} but got {sizes[0]}."
-        note = "v is shaped like the tensor it multiplies; it may be left out for a single number."
-        raise fail(RuntimeError, message, note)
-    return items
-
-
-def vjp(func, inputs, v=None, create_graph=False, strict=False):
-    """Return (func(inputs), v^T J): one backward pass. Source: torch.autograd.functional.vjp."""
-    with enable_grad():
-        xs, tuple_in, ys, tuple_out = _run("vjp", func, inputs, strict, create_graph)
-        gs = gradients(ys, xs, _vectors(v, ys, "vjp"), create_graph)
-        return _returned(ys, tuple_out, create_graph), _returned(gs, tuple_in, create_graph)
-
-
-def jvp(func, inputs, v=None, create_graph=False, strict=False):
-    """Return (func(inputs), J v), by differentiating the vector-Jacobian product twice. Source:
-    torch.autograd.functional.jvp."""
-    with enable_grad():
-        xs, _, ys, tuple_out = _run("jvp", func, inputs, strict, create_graph)
-        vs, dummy = _vectors(v, xs, "jvp"), tuple(_number(y, 0).requires_grad_() for y in ys)
-        result = gradients(gradients(ys, xs, dummy, True), dummy, vs, create_graph)
-        return _returned(ys, tuple_out, create_graph), _returned(result, tuple_out, create_graph)
-
-
-def vhp(func, inputs, v=None, create_graph=False, strict=False):
-    """Return (func(inputs), v^T H) of a function with one output element. Source: torch.autograd.functional.vhp."""
-    with enable_grad():
-        xs, tuple_in, ys, _ = _run("vhp", func, inputs, strict, create_graph)
-        _one_number(ys[0], "vhp")
-        vs = _vectors(v, xs, "vhp")
-        hs = gradients(gradients(ys, xs, (None,), True), xs, vs, create_graph)
-        return _returned(ys, False, create_graph), _returned(hs, tuple_in, create_graph)
-
-
-hvp = vhp  # the Hessian is symmetric, so H v = v^T H
