@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +49,7 @@ def fill(builder: Builder) -> dict[str, str]:
     saved: dict[str | None, list[Any]] = {}
     for item in builder.saved:
         saved.setdefault(item.saved.source_node, []).append(item.saved)
-    with _unwatched(builder.reader):
+    with observe.unwatched(), builder.reader.without_grad(), np.errstate(all="ignore"):
         for draft in builder.nodes:  # parents first
             draft.unlike |= {n for n, (parent, _) in draft.operands.items() if parent in changed}
             if (fn := builder.fns.get(draft.id)) is None:
@@ -166,17 +165,6 @@ def _changed(builder: Builder) -> dict[str, str]:
                 "as it is now: it was changed in place, before or after it was used here"
             )
     return notes
-
-
-@contextmanager
-def _unwatched(reader: Any):
-    """Record no history, tell no observer, and warn of no 1/0."""
-    before, observe.observer = observe.observer, None
-    try:
-        with reader.without_grad(), np.errstate(all="ignore"):
-            yield
-    finally:
-        observe.observer = before
 
 
 def _work(draft: Draft, known: dict[str, Any]) -> int:

@@ -4,8 +4,7 @@ rules."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -102,7 +101,7 @@ class Again:
 
     def result(self, node_id: str, operands: Sequence[Any]) -> np.ndarray:
         """What an operation gives for these operands. Raises Unknown."""
-        with _unseen(), no_grad():
+        with observe.unwatched(), np.errstate(all="ignore"), no_grad():
             return np.array(self._run(node_id, [_tensor(item) for item in operands])._array)
 
     def local(self, edge: Edge) -> np.ndarray:
@@ -115,7 +114,7 @@ class Again:
 
     def jacobian(self, node_id: str, slot: int, operands: Sequence[Any]) -> np.ndarray:
         """The same of the operand at `slot`, at these operands."""
-        with _unseen(), enable_grad():
+        with observe.unwatched(), np.errstate(all="ignore"), enable_grad():
             tensors = [_tensor(item) for item in operands]
             asked = tensors[slot]
             if np.asarray(asked._array).dtype.kind != "f":
@@ -170,17 +169,6 @@ class Again:
                 return record
             why = "running it again gives other numbers: something that it depends on is not kept"
         return why
-
-
-@contextmanager
-def _unseen() -> Iterator[None]:
-    """Nobody watches what runs here: it is no step of the learner's."""
-    before, observe.observer = observe.observer, None
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    finally:
-        observe.observer = before
 
 
 @functools.cache

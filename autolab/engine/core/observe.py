@@ -134,3 +134,20 @@ def watching(o: Observer) -> Iterator[Any]:
         yield o
     finally:
         remove(o)
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Send no events inside the block: what runs there is not a step of the learner's.
+
+    >>> o = Observer()
+    >>> with watching(o), unwatched():
+    ...     print(observer)
+    None
+    """
+    global observer
+    before, observer = observer, None
+    try:
+        yield
+    finally:
+        observer = before

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import observe
 from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..core.record import OPS
@@ -99,7 +100,8 @@ def _winners(node):
     node.unpack(0)  # raises where it was freed
     names = "self", "kernel_size", "stride", "padding", "dilation", "ceil_mode"
     x, *settings = (node._saved_attribute(name) for name in names)
-    return OPS["max_pool2d_indices"].call(x, *settings)
+    with observe.unwatched():
+        return OPS["max_pool2d_indices"].call(x, *settings)
 
 
 max_pool = internal(
