@@ -26,13 +26,13 @@ from .drafts import (
     operation_name,
     plain,
 )
-from .saving import Memories, States, kept, slots, states_now, with_states
+from .saving import HOOKED, WHY_GONE, Memories, States, slots, states_now, with_states
 from .film import Film
 from .model import Output, Trace
 from .pictures import Pictures
 from .records import Records
 from .reader import UNKNOWN, Facts, Reader, SavedEntry, is_parameter, is_tensor
-from .values import WHOLE, Value, seen, type_name, written
+from .values import WHOLE, Value, type_name, written
 
 if TYPE_CHECKING:
     from .iterations import Mark
@@ -46,11 +46,6 @@ _KINDS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 def _value_of_literal(item: Any, kind: str, sign: str) -> Value:
     """`sign`: tells numbers apart that are equal and are written differently, as 0.0 and -0.0."""
     return Value.of_literal(item, written(item), kind)
-
-
-def _of_no_memory(tensor: Any) -> int:
-    """Of leaves and data, which live anyway."""
-    return 0
 
 
 class Builder:
@@ -118,10 +113,10 @@ class Builder:
         """The Value of a tensor, an array or a number; None when values are not wanted."""
         if not self.values:
             return None
+        if isinstance(item, (np.ndarray, np.generic)):
+            return Value.of(item, dtype)
         if is_tensor(item):
             return self.reader.value(item)
-        if isinstance(item, np.generic):
-            return Value.later(seen(item, dtype))
         if (kept := getattr(item, "value", None)) is not None and isinstance(kept, Value):
             return kept
         return Value.of(item, dtype)
@@ -147,6 +142,7 @@ class Builder:
             requires_grad=True,
             value=self.value_of(tensor),
             tensor=self.by_tensor.hold(tensor),
+            parameter=is_parameter(tensor),
             grad_before=None if grad is None else self.value_of(grad),
             **self._facts(tensor),
         )
@@ -215,7 +211,7 @@ class Builder:
         if reader.device(tensor) not in ("", "cpu"):
             return False
         try:
-            return not known.is_same(self.value_of(tensor))
+            return not reader.shows(known, tensor)
         except RuntimeError:  # within a transform of torch.func nothing can be read
             return False
 
@@ -233,8 +229,9 @@ class Builder:
         """(node id, output number) of any tensor, known or not; older history is taken from its graph."""
         fn = self.reader.grad_fn(tensor)
         if fn is not None:
-            self.graph([fn])
-            node_id = self.by_fn.get(fn)
+            if (node_id := self.by_fn.get(fn)) is None:
+                self.graph([fn])
+                node_id = self.by_fn.get(fn)
             if self.recording and self.draft(node_id).tensor is None:
                 self.settle(node_id, tensor.output_nr, tensor)
             return node_id, tensor.output_nr
@@ -291,12 +288,15 @@ class Builder:
 
     def save(self, draft: Draft, fn: Any, entry: SavedEntry) -> None:
         """Notes that `draft` keeps `entry` for its backward."""
-        number, (source, nr) = f"s{len(self.saved)}", self._source_of(draft, entry)
+        source, nr = self._source_of(draft, entry)
         if nr and source == draft.id and entry.tensor is not None and not self.recording:
             self._saved_outputs[self.reader.data_key(entry.tensor)] = draft.id, nr, entry.tensor
-        memory_of = (
-            self._memories if source is None or self.draft(source).kind == "op" else _of_no_memory
-        )
+        made = SavedDraft(draft.id, entry.name, self.by_fn.hold(fn), source, nr, entry.state)
+        self.saved.append(made)
+        self._saved_of.setdefault(draft.id, []).append(made)
+        if entry.tensor is None:
+            made.missing = WHY_GONE.get(entry.state, HOOKED)
+            return
         known = None if source in (None, draft.id) or nr else self.draft(source)
         look = self._look
         if (
@@ -304,14 +304,18 @@ class Builder:
             and known.bytes is not None
             and entry.name not in draft.unlike
             and not known.outputs
-            and entry.tensor is not None
             and known.version == self.reader.version(entry.tensor)
         ):
             look = known.looked_at
-        saved = kept(number, draft.id, entry, (source, nr), look, memory_of)
-        made = SavedDraft(saved, self.by_fn.hold(fn))
-        self.saved.append(made)
-        self._saved_of.setdefault(draft.id, []).append(made)
+        facts, made.value = look(entry.tensor)
+        made.shape, made.dtype, made.version, made.bytes = (
+            facts.shape,
+            facts.dtype,
+            facts.version,
+            facts.bytes,
+        )
+        given = source is not None and self.draft(source).kind != "op"  # lives anyway
+        made.memory = 0 if given else self._memories(entry.tensor)
 
     def _look(self, tensor: Any) -> tuple[Any, Value | None]:
         """What a saved tensor says and holds; of an existing graph, in which nothing changes, it is asked once."""

@@ -93,8 +93,39 @@ class EdgeDraft:
 
 @dataclass(slots=True)
 class SavedDraft:
-    saved: Saved
+    """A saved tensor in the making: the fields of `model.Saved`."""
+
+    node: str
+    name: str
     grad_fn: Any  # a function that gives the node, as `Draft.tensor`
+    source_node: str | None
+    source_nr: int
+    state: str
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    version: int | None = None
+    bytes: int | None = None
+    value: Value | None = None
+    missing: str = ""
+    memory: int | None = None
+
+    def saved(self, number: int, state: str) -> Saved:
+        """The finished record."""
+        return Saved(
+            f"s{number}",
+            self.node,
+            self.name,
+            self.shape,
+            self.dtype,
+            self.version,
+            self.bytes,
+            self.value,
+            self.source_node,
+            state,
+            self.source_nr,
+            self.missing,
+            self.memory,
+        )
 
 
 class Seen:

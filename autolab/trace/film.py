@@ -105,9 +105,9 @@ class Film(Observer):
         self._latest[draft.id] = None
 
     # -- between passes ----------------------------------------------------------------------------
-    def changed(self, by: str, leaf: Draft) -> None:
-        """`leaf` is what a leaf was changed to; `.grad` stays as it was."""
-        grad = self._grad_of(leaf.held())
+    def changed(self, by: str, leaf: Draft, before: str = "") -> None:
+        """`leaf` is what a leaf, node `before`, was changed to; `.grad` stays as it was."""
+        grad = self._grad_of(leaf.held(), self._grads.get(before))
         self._grads[leaf.id] = grad
         self._latest[leaf.id] = None
         state = "none" if grad is None else OF_TOTAL
@@ -153,17 +153,20 @@ class Film(Observer):
             self._check_grad(leaf, tensor, note)
 
     def _check_grad(self, leaf: str, tensor: Any, note: str) -> None:
-        before, now = self._grads.get(leaf), self._grad_of(tensor)
+        before = self._grads.get(leaf)
+        now = self._grad_of(tensor, before)
         if now is not before and (now is None or not now.is_same(before)):
             self._grads[leaf] = now
             shot = Shot("update", "clear", self.run, leaf, receiver=leaf, value=before, total=now)
             shot.state, shot.note = "none" if now is None else OF_TOTAL, note
             self.shots.append(shot)
 
-    def _grad_of(self, tensor: Any) -> Value | None:
-        """The `.grad` of a leaf."""
+    def _grad_of(self, tensor: Any, known: Value | None = None) -> Value | None:
+        """The `.grad` of a leaf; `known`: what it was when last seen."""
         grad = self._reader.grad(tensor)
-        return None if grad is None else self.builder.value_of(grad)
+        if grad is None or known is not None and self._reader.shows(known, grad):
+            return None if grad is None else known
+        return self.builder.value_of(grad)
 
     def last_grad(self, leaf: str) -> Value | None:
         """The `.grad` a leaf had when it was last seen."""
@@ -310,7 +313,7 @@ class Film(Observer):
 
     def free(self, node: Any) -> None:
         node_id = self._node_id(node)
-        names = [s.saved.name for s in self.builder.saved_of(node_id)]
+        names = [s.name for s in self.builder.saved_of(node_id)]
         if not names:
             return  # only numbers such as a dim or an index were kept
         if node_id == self._done:
@@ -482,7 +485,7 @@ class Film(Observer):
         if node is None:
             return
         saved = self.builder.saved_of(self._node_id(node))
-        if saved and any(item.saved.state == "alive" for item in saved):
+        if saved and any(item.state == "alive" for item in saved):
             self.free(node)
 
     # -- the end -----------------------------------------------------------------------------------

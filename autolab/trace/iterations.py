@@ -23,22 +23,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from .model import Group
+from .stack import Lines
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """kind: "forward", "backward", "update" (a leaf was changed), "other". node, shot: how many of them there were
-    before it."""
+    """kind: "forward", "backward", "update" (a leaf was changed), "other". place: lines of the learner's code. node,
+    shot: how many of them there were before it."""
 
     kind: str
-    place: int
+    place: Lines
     node: int
     shot: int
 
 
 def found(marks: list[Mark]) -> list[tuple[int, int]]:
     """The iterations as ranges of marks, none when nothing was repeated."""
-    starts, known, met, changed = [0], set[int](), set[int](), False
+    starts, known, met, changed = [0], set[Lines](), set[Lines](), False
     for i, mark in enumerate(marks):
         if changed and mark.place in known:
             starts.append(i)
@@ -51,7 +52,7 @@ def found(marks: list[Mark]) -> list[tuple[int, int]]:
         return []
     pieces = list(zip(starts, [*starts[1:], len(marks)]))
     later = Counter(place for a, b in pieces for place in {mark.place for mark in marks[a:b]})
-    earlier = set[int]()
+    earlier = set[Lines]()
     ranges: list[tuple[int, int]] = []
     for i, (a, b) in enumerate(pieces):
         own = {mark.place for mark in marks[a:b]}

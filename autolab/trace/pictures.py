@@ -155,26 +155,24 @@ class Pictures:
             shape = made.outputs[nr].shape if 0 < nr < len(made.outputs) else made.shape
             saved = self._saved(draft, name)
             if shape is None and saved is not None:
-                shape = saved.saved.shape
+                shape = saved.shape
             if shape is not None:
                 return tuple(shape)
         return None
 
     def _saved(self, draft: Draft, name: str) -> Any:
-        return next(
-            (item for item in self.builder.saved_of(draft.id) if item.saved.name == name), None
-        )
+        return next((item for item in self.builder.saved_of(draft.id) if item.name == name), None)
 
     def _array(self, draft: Draft, name: str) -> np.ndarray | None:
         """An operand or something saved as an array, None when it is not at hand any more."""
         builder, saved = self.builder, self._saved(draft, name)
         parent, nr = draft.operands.get(name, (None, 0))
-        if parent is not None and nr == 0 and (saved is None or saved.saved.state != "modified"):
+        if parent is not None and nr == 0 and (saved is None or saved.state != "modified"):
             made = builder.draft(parent)
             tensor = made.held()
             if tensor is not None and made.version == builder.reader.version(tensor):
                 return np.asarray(builder.reader.array(tensor))
-        if saved is None or saved.saved.state != "alive" or saved.saved.shape is None:
+        if saved is None or saved.state != "alive" or saved.shape is None:
             return None
         fn = saved.grad_fn()
         tensor = None if fn is None else getattr(fn, f"_saved_{name}")
@@ -194,7 +192,7 @@ class Pictures:
             ]
             edges = [self.builder.edge_at(draft.id, i) for i, _ in factors]
             needed = any(edge is not None and edge.differentiable for edge in edges)
-            state = saved.saved.state if saved is not None else "freed" if needed else ""
+            state = saved.state if saved is not None else "freed" if needed else ""
             why = {
                 "freed": "backward() has freed it. Explore before backward(), or record the code",
                 "modified": "it was changed in place since",
@@ -212,9 +210,7 @@ class Pictures:
         )
         if found is not None:
             return np.asarray(builder.reader.array(found))
-        changed = any(
-            s.saved.source_node == draft.id and s.saved.state == "modified" for s in builder.saved
-        )
+        changed = any(s.source_node == draft.id and s.state == "modified" for s in builder.saved)
         for item in builder.saved_of(draft.id):
             fn = item.grad_fn()
             result = (

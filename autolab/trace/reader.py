@@ -111,7 +111,13 @@ def _keeps_a_graph(kind: Any) -> bool:
 
 def is_parameter(tensor: Any) -> bool:
     """Whether a tensor of either library is a module's parameter."""
-    return any(kind.__name__ == "Parameter" for kind in type(tensor).__mro__)
+    kind: Any = type(tensor)
+    return _is_kind_of_parameter(kind)
+
+
+@functools.lru_cache(maxsize=64)
+def _is_kind_of_parameter(kind: Any) -> bool:
+    return any(base.__name__ == "Parameter" for base in kind.__mro__)
 
 
 def reader_for(tensor: Any) -> Reader:
@@ -238,6 +244,18 @@ class Reader:
     def value(self, tensor: Any) -> Value:
         """What a tensor holds."""
         return Value.of(self.array(tensor), dtype_name(tensor.dtype))
+
+    def shows(self, value: Value, tensor: Any) -> bool:
+        """Whether `value` is what a tensor holds now."""
+        copy = value.copied
+        if copy is None:
+            return value.is_same(self.value(tensor))
+        array, then = self.array(tensor), copy.item
+        return bool(
+            array.shape == then.shape
+            and dtype_name(tensor.dtype) == copy.dtype
+            and array.tobytes() == then.tobytes()
+        )
 
     # -- gradients on their way ----------------------------------------------------------------------
     def arriving(self, grad: Any) -> Any:

@@ -48,7 +48,7 @@ def fill(builder: Builder) -> dict[str, str]:
     left, again = WORK, set[str]()
     saved: dict[str | None, list[Any]] = {}
     for item in builder.saved:
-        saved.setdefault(item.saved.source_node, []).append(item.saved)
+        saved.setdefault(item.source_node, []).append(item)
     with observe.unwatched(), builder.reader.without_grad(), np.errstate(all="ignore"):
         for draft in builder.nodes:  # parents first
             draft.unlike |= {n for n, (parent, _) in draft.operands.items() if parent in changed}
@@ -139,8 +139,8 @@ def _forget(builder: Builder, nodes: list[str]) -> None:
 def _changed(builder: Builder) -> dict[str, str]:
     """Take away the values of leaves and data that were changed in place since they were used. Return what to say of
     those that were changed before or after: their version does not tell which."""
-    stale = {s.saved.source_node for s in builder.saved if s.saved.state == "modified"}
-    alive = {(s.saved.node, s.saved.name) for s in builder.saved if s.saved.state == "alive"}
+    stale = {s.source_node for s in builder.saved if s.state == "modified"}
+    alive = {(s.node, s.name) for s in builder.saved if s.state == "alive"}
     unsure = {  # used by an operation that did not save it, and so does not know its version
         parent
         for draft in builder.nodes

@@ -67,7 +67,6 @@ class Recorder(Recorded[Trace]):
         self._sources: dict[tuple[int, int], tuple[Any, Source | None]] = {}
         self._made: Draft | None = None  # the node of the operation that is being told
         self._marks: list[Mark] = []
-        self._places: dict[tuple[tuple[str, int], ...], int] = {}
         self._error: dict[str, Any] | None = None
         self._passes: dict[int, Source | None] = {}  # backward pass -> the line that began it
         self._running_node: Any = lambda: None
@@ -88,7 +87,7 @@ class Recorder(Recorded[Trace]):
         observe.remove(self)
 
     def _at(self, custom: bool) -> stack.At:
-        return stack.at(custom)
+        return stack.at("autolab", custom)
 
     def _read_call(
         self, op: Any, args: Any, custom: bool
@@ -246,7 +245,7 @@ class Recorder(Recorded[Trace]):
         frame = at.frame
         if at.hidden or frame is None:
             return
-        self._mark("forward", self._place(frame))
+        self._mark("forward", at.lines)
         self._failures.replace(error)
         if isinstance(op, str):
             if op in failures.PASSES:
@@ -298,8 +297,7 @@ class Recorder(Recorded[Trace]):
             if at.optimizer is not None and inplace and target.requires_grad:
                 self._updates.moved(at.optimizer, target)
             return
-        place = self._place(frame)
-        self._mark("forward", place)
+        self._mark("forward", at.lines)
         if frame is not None:
             self._scan(frame)
         record_, operands, literals = self._read_call(op, args, custom)
@@ -337,12 +335,12 @@ class Recorder(Recorded[Trace]):
         draft.scope = builder.reader.scope_now()
         self._parameters.name(draft, at.modules, operands)
         if draft.kind == "leaf":
-            self._mark("update", place)
+            self._mark("update", at.lines)
             builder.film.changed(draft.id, draft)
         else:
             builder.film.computed(draft)
         if inplace and node is None and draft.kind != "leaf":
-            self._changed_elsewhere(draft, target, owner, place)
+            self._changed_elsewhere(draft, target, owner, at.lines)
         if inplace and outputs[0]._base is not None:
             self._rebased(draft, outputs[0]._base)
 
@@ -409,24 +407,23 @@ class Recorder(Recorded[Trace]):
             target if target.requires_grad and target._base is None else self._updates.owner(target)
         )
 
-    def _changed_elsewhere(self, draft: Draft, target: Any, leaf: Any, place: int) -> None:
+    def _changed_elsewhere(self, draft: Draft, target: Any, leaf: Any, lines: stack.Lines) -> None:
         """What else an operation in place changed that is no part of a graph: a leaf through a view of it, a leaf's
         `.grad`."""
         if leaf is target or self._builder.reader.grad_fn(target) is not None:
             leaf = self._updates.owner(target)
         if leaf is not None:
-            self._mark("update", place)
+            self._mark("update", lines)
             self._updates.partly(leaf, draft)
         else:
             self._updates.grad_changed(target)
 
-    def _mark(self, kind: str, place: int) -> None:
-        builder = self._builder
-        if builder.reader.library == "autolab" and not builder.film.exchanged:
-            builder.film.exchanged = any(
-                hasattr(o, "exchanges") for o in getattr(observe.observer, "observers", ())
-            )
-        self._marks.append(Mark(kind, place, len(builder.nodes), len(builder.film.shots)))
+    def _mark(self, kind: str, place: stack.Lines) -> None:
+        film = self._builder.film
+        if observe.observer is not self and not film.exchanged:
+            watching = getattr(observe.observer, "observers", ())
+            film.exchanged = self in watching and any(hasattr(o, "exchanges") for o in watching)
+        self._marks.append(Mark(kind, place, len(self._builder.nodes), len(film.shots)))
 
     def _parents(
         self,
@@ -573,7 +570,7 @@ class Recorder(Recorded[Trace]):
     def step(self, optimizer, over):
         frame = self._name_here()
         if over or not self._updates.stepping:
-            self._mark("update" if over else "other", self._place(frame))
+            self._mark("update" if over else "other", stack.lines(frame))
         self._updates.step(optimizer, over, frame)
 
     @guarded()
@@ -584,7 +581,7 @@ class Recorder(Recorded[Trace]):
     def zero_grad(self, owner, over):
         frame = names.caller()
         if not over:
-            self._mark("other", self._place(frame))
+            self._mark("other", stack.lines(frame))
         self._updates.zero_grad(owner, over, frame)
 
     @guarded()
@@ -594,7 +591,7 @@ class Recorder(Recorded[Trace]):
     @guarded()
     def data_set(self, leaf, value):
         frame = names.caller()
-        self._mark("update", self._place(frame))
+        self._mark("update", stack.lines(frame))
         self._updates.data_set(leaf, value, names.source(frame))
 
     # -- backward events ---------------------------------------------------------------------------
@@ -602,7 +599,7 @@ class Recorder(Recorded[Trace]):
     def backward_begin(self, *args):
         self._failures.settle()
         frame = self._name_here()
-        self._mark("backward", self._place(frame))
+        self._mark("backward", stack.lines(frame))
         self._builder.film.backward_begin(*args)
         self._passes.setdefault(self._builder.film.run, names.source(frame))
 
@@ -612,7 +609,7 @@ class Recorder(Recorded[Trace]):
         if frame is not None:
             find = names.tensors if builder.has_unnamed_leaves() else names.values
             for name, tensor in find(names.local_names(frame)):
-                if builder.reader.owns(tensor):
+                if builder.reader.owns(tensor) and builder.has_no_name(tensor):
                     builder.name(name, tensor)
         return frame
 
@@ -625,10 +622,6 @@ class Recorder(Recorded[Trace]):
         if key not in self._sources:
             self._sources[key] = code, names.source(frame, line)
         return self._sources[key][1]
-
-    def _place(self, frame: FrameType | None) -> int:
-        """A number for where the learner's code is."""
-        return self._places.setdefault(stack.lines(frame), len(self._places))
 
     @_of_a_pass
     def seed(self, *args):

@@ -3,56 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from .drafts import SavedDraft, place, slot_names
 from .model import Saved
 from .reader import Reader, SavedEntry, saved_kinds
-from .values import Value
 
 States = dict[str, dict[str, str]]
 """Node -> name -> "alive", "freed" or "modified"."""
 
 
-def kept(
-    number: str,
-    node: str,
-    entry: SavedEntry,
-    source: tuple[str | None, int],
-    look: Callable[[Any], tuple[Any, Value | None]],
-    memory_of: Callable[[Any], int | None],
-) -> Saved:
-    """What `node` keeps under the entry's name; `source`: whose result it is, and which; `look` tells facts and value
-    of a tensor."""
-    if entry.tensor is None:
-        why = {"freed": "freed by backward()", "modified": "changed in place since it was saved"}
-        words = why.get(entry.state, "kept by a hook for saved tensors, which alone knows it")
-        return Saved(
-            number,
-            node,
-            entry.name,
-            state=entry.state,
-            source_node=source[0],
-            source_nr=source[1],
-            missing=words,
-        )
-    facts, value = look(entry.tensor)
-    return Saved(
-        number,
-        node,
-        entry.name,
-        facts.shape,
-        facts.dtype,
-        facts.version,
-        facts.bytes,
-        value,
-        source[0],
-        entry.state,
-        source[1],
-        memory=memory_of(entry.tensor),
-    )
+WHY_GONE = {"freed": "freed by backward()", "modified": "changed in place since it was saved"}
+HOOKED = "kept by a hook for saved tensors, which alone knows it"
 
 
 class Memories:
@@ -96,22 +58,20 @@ def states_now(saved: list[SavedDraft], reader: Reader) -> States:
     """What nodes say of what they saved; one that is gone says nothing."""
     states: States = {}
     for item in saved:
-        if item.saved.node not in states:
+        if item.node not in states:
             fn = item.grad_fn()
             kept = [] if fn is None else reader.saved(fn)
-            states[item.saved.node] = {
+            states[item.node] = {
                 name: entry.state for name, entry in kept if isinstance(entry, SavedEntry)
             }
     return states
 
 
 def with_states(saved: list[SavedDraft], states: States | None) -> tuple[Saved, ...]:
-    """The saved tensors; what a node that is gone had saved was freed with it. Without `states` they are what they were
-    when they were met."""
-    if states is None:
-        return tuple(item.saved for item in saved)
+    """Return the saved tensors; what a node that is gone had saved was freed with it. Without `states` they are what
+    they were when they were met."""
     # A list of tensors that was freed comes back as one entry under the list's name.
     return tuple(
-        replace(item.saved, state=states[item.saved.node].get(item.saved.name, "freed"))
-        for item in saved
+        item.saved(i, item.state if states is None else states[item.node].get(item.name, "freed"))
+        for i, item in enumerate(saved)
     )

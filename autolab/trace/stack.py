@@ -9,70 +9,54 @@ from typing import Any, NamedTuple
 
 from . import names
 
-_FUNCTION_FILE = "autolab/engine/autograd/function.py"
-_MODULE_FILE = "autolab/nn/modules/hooks.py"
-_OPTIM_FOLDER = "autolab/optim/"
+Lines = tuple[tuple[str, int], ...]
+"""File and line of frames, the innermost first."""
 
 
 class At(NamedTuple):
     """Where an operation comes from: the learner's frame; modules whose forward is running; whether this happens inside
-    a custom function's forward; the class of the optimizer whose own arithmetic it is, or None."""
+    a custom function's forward; the class of the optimizer whose own arithmetic it is, or None; file and line of every
+    frame outside the libraries' own code."""
 
     frame: FrameType | None
     modules: list[Any]
     hidden: bool
     optimizer: type | None
+    lines: Lines
     compiled: bool = False  # whether a function that torch.compile made is around it
     line: int | None = None  # of the learner's frame, where that may have gone on since
 
 
-def at(custom: bool) -> At:
-    """Where the event comes from that the caller has just received; `custom`: it is that of a custom function
-    itself."""
-    frame: FrameType | None = sys._getframe(2)
-    learner, modules, applies, optimizer = None, [], 0, None
-    while frame is not None:
-        code = frame.f_code
-        if not names.ours(frame):
-            learner = learner or frame
-        elif code.co_name == "apply" and code.co_filename.replace("\\", "/").endswith(
-            _FUNCTION_FILE
-        ):
-            applies += 1
-        elif code.co_name == "__call__" and code.co_filename.replace("\\", "/").endswith(
-            _MODULE_FILE
-        ):
-            modules.append(names.local_names(frame)["self"])
-        elif (
-            learner is None
-            and optimizer is None
-            and _OPTIM_FOLDER in code.co_filename.replace("\\", "/")
-        ):
-            optimizer = type(frame.f_locals.get("self"))
-        frame = frame.f_back
-    return At(learner, modules, applies > custom, optimizer)
+def at(
+    library: str, custom: bool, modules: list[Any] | None = None, frame: FrameType | None = None
+) -> At:
+    """Return where the event of `library` comes from that the caller has just received, or what ran in `frame`.
 
-
-def at_torch(custom: bool, modules: list[Any], frame: FrameType | None = None) -> At:
-    """The same for PyTorch's operations, or from `frame` outwards. A library's line counts only where no line of the
-    learner's is around it."""
+    custom: it is the event of a custom function itself; modules: those that run, where they are known. The line of an
+    installed library counts only where no line of the learner's is around it."""
     frame = frame or sys._getframe(2)
-    learner, library, applies, optimizer, compiled = None, None, 0, None, False
+    learner, installed, applies, optimizer, compiled = None, None, 0, None, False
+    running: list[Any] = []
+    lines = []
     while frame is not None:
         code = frame.f_code
-        kind = _kind(code.co_filename, code.co_name)
-        if kind == "learner" or kind == "library":
+        kind = _kind(code.co_filename, code.co_name, library)
+        if kind == "learner" or kind == "installed":
+            lines.append((code.co_filename, frame.f_lineno))
+            installed = installed or frame
             if kind == "learner":
                 learner = learner or frame
-            library = library or frame
         elif kind == "apply":
             applies += 1
-        elif kind == "optimizer" and library is None and optimizer is None:
+        elif kind == "module":
+            running.append(names.local_names(frame)["self"])
+        elif kind == "optimizer" and installed is None and optimizer is None:
             optimizer = type(frame.f_locals.get("self"))
         elif kind == "compiled":
             compiled = True
         frame = frame.f_back
-    return At(learner or library, modules, applies > custom, optimizer, compiled)
+    running = running if modules is None else modules
+    return At(learner or installed, running, applies > custom, optimizer, tuple(lines), compiled)
 
 
 def in_optimizer() -> bool:
@@ -81,33 +65,35 @@ def in_optimizer() -> bool:
     frame: FrameType | None = sys._getframe(1)
     kind = ""
     while frame is not None and not kind:
-        kind = _kind(frame.f_code.co_filename, frame.f_code.co_name)
+        kind = _kind(frame.f_code.co_filename, frame.f_code.co_name, "torch")
         frame = frame.f_back
     return kind == "optimizer"
 
 
 @functools.cache
-def _kind(filename: str, name: str) -> str:
-    """What a function of PyTorch's, of the package's ("") or of somebody else's is to `at_torch`."""
-    path = filename.replace("\\", "/")
+def _kind(filename: str, name: str, library: str) -> str:
+    """Return what a function means for the events of a library: "learner" or "installed" for somebody else's code, ""
+    for code of autolab or PyTorch that means nothing."""
     if not names.inside(filename):
-        return "library" if names.in_library(filename) else "learner"
-    if "torch/optim/" in path:
+        return "installed" if names.in_library(filename) else "learner"
+    path = filename.replace("\\", "/")
+    if f"{library}/optim/" in path:
         return "optimizer"
-    return next(
-        (
-            kind
-            for kind, (function, file) in _KINDS.items()
-            if function == name and path.endswith(file)
-        ),
-        "",
-    )
+    found = (k for k, n, file in _KINDS[library] if n == name and path.endswith(file))
+    return next(found, "")
 
 
 _KINDS = {
-    "apply": ("apply", "torch/autograd/function.py"),
-    "compiled": ("compile_wrapper", "torch/_dynamo/eval_frame.py"),
+    "autolab": [
+        ("apply", "apply", "autolab/engine/autograd/function.py"),
+        ("module", "__call__", "autolab/nn/modules/hooks.py"),
+    ],
+    "torch": [
+        ("apply", "apply", "torch/autograd/function.py"),
+        ("compiled", "compile_wrapper", "torch/_dynamo/eval_frame.py"),
+    ],
 }
+"""(kind, name, file) of functions."""
 
 
 def clearing() -> Any:
@@ -128,13 +114,16 @@ def custom_function() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
     found = None
     while frame is not None:
-        if frame.f_code.co_name == "apply" and _kind(frame.f_code.co_filename, "apply") == "apply":
+        if (
+            frame.f_code.co_name == "apply"
+            and _kind(frame.f_code.co_filename, "apply", "torch") == "apply"
+        ):
             found = frame
         frame = frame.f_back
     return found
 
 
-def lines(frame: FrameType | None) -> tuple[tuple[str, int], ...]:
+def lines(frame: FrameType | None) -> Lines:
     """Where the learner's code is: file and line of every frame of it, from `frame` outwards."""
     found = []
     while frame is not None:

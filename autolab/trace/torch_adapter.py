@@ -18,6 +18,7 @@ import torch
 from .drafts import operation_name
 from .reader import UNKNOWN, Facts, Reader, SavedEntry, device_name, dtype_name, is_tensor
 from . import torch_names
+from .values import Value
 from .torch_snapshots import PLAIN, Snapshots, history, memory_of, numbers
 
 
@@ -105,6 +106,9 @@ class TorchReader(Reader):
 
     def array(self, tensor: Any) -> Any:
         return numbers(tensor)
+
+    def shows(self, value: Value, tensor: Any) -> bool:
+        return value.is_same(self.value(tensor))
 
     def facts(self, tensor: Any) -> Facts:
         try:

@@ -218,7 +218,7 @@ class _Custom:
 
     def __init__(self, frame: FrameType, modules: list[Any]) -> None:
         self.frame, self.results = frame, list[Any]()
-        self.at = stack.at_torch(True, modules, frame.f_back)
+        self.at = stack.at("torch", True, modules, frame.f_back)
         self.at = self.at._replace(line=None if self.at.frame is None else self.at.frame.f_lineno)
 
     def runs(self) -> bool:
@@ -433,7 +433,7 @@ class Events:
     def _warn_once(self, message: str) -> None:
         if message not in self._said:
             self._said.add(message)
-            warn(message, stack.at_torch(False, []).frame)
+            warn(message, stack.at("torch", False, []).frame)
 
     @quietly()
     def before_change(self, schema: Schema, args: Any, kwargs: dict[str, Any]) -> None:

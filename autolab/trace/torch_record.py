@@ -96,18 +96,14 @@ class RecordingReader(TorchReader):
     def stale(self, node: Any) -> Iterator[Stale]:
         number = self.nodes.get(node)
         for item in self.saved_of(number) if number is not None else ():
-            source = None if item.saved.source_node is None else self.draft(item.saved.source_node)
+            source = None if item.source_node is None else self.draft(item.source_node)
             tensor = None if source is None else source.held()
-            if (
-                tensor is not None
-                and item.saved.version is not None
-                and tensor._version != item.saved.version
-            ):
+            if tensor is not None and item.version is not None and tensor._version != item.version:
                 yield Stale(
-                    item.saved.name,
+                    item.name,
                     tensor,
                     self.memory(tensor),
-                    item.saved.version,
+                    item.version,
                     tensor._version,
                 )
 
@@ -151,7 +147,7 @@ class TorchRecording(Recorder):
         return self._builder.by_fn.get(node) is not None
 
     def _at(self, custom: bool) -> stack.At:
-        at = self._known_at or stack.at_torch(custom, self._events.running_modules())
+        at = self._known_at or stack.at("torch", custom, self._events.running_modules())
         if at.compiled and not self._said:
             self._said = True
             warn(COMPILED, at.frame)

@@ -146,12 +146,13 @@ class Updates:
             op=op,
             name=builder.draft(before).name,
             requires_grad=True,
+            parameter=builder.draft(before).parameter,
             tensor=builder.by_tensor.hold(tensor),
             **known,
         )
         builder._register(tensor, draft)
         builder.edge(by, 0, draft.id, 0, differentiable=False, update=True)
-        self.film.changed(by if builder.draft(by).kind == "update" else draft.id, draft)
+        self.film.changed(by if builder.draft(by).kind == "update" else draft.id, draft, before)
         return draft
 
     def owner(self, tensor: Any) -> Any:

@@ -171,9 +171,9 @@ class Book:
                 if draft.value.text != draft.label:
                     draft.value = replace(draft.value, text=draft.label)
         for item in saved:
-            source, value = item.saved.source_node, item.saved.value
+            source, value = item.source_node, item.value
             if source in numbers and value is not None and value.text != self.names[source]:
-                item.saved = replace(item.saved, value=replace(value, text=self.names[source]))
+                item.value = replace(value, text=self.names[source])
 
     def filled(self, draft: Draft, digits: int = 3) -> dict[str, str] | None:
         """Template names -> LaTeX with numbers where values are known and few; None when no operand has any."""
