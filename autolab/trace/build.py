@@ -554,8 +554,10 @@ class Builder:
 
     # -- the end -----------------------------------------------------------------------------------
     def finish(self, meta: dict[str, Any]) -> Trace:
-        """The frozen trace. `meta` as in `model.Trace`."""
-        return self.ended(meta)()
+        """The frozen trace. `meta` as in `model.Trace`. Nothing else can be asked of the builder afterwards."""
+        trace = self.ended(meta)()
+        self.__dict__.clear()  # its parts refer to it: without this, its tables would wait for the garbage collector
+        return trace
 
     def ended(
         self, meta: dict[str, Any], updates: Updates | None = None, marks: Iterable[Mark] = ()
@@ -591,7 +593,7 @@ class Builder:
             updates.share_names()
         book = labels.Book(self.nodes, self.formulas)
         book.write_out(self.saved)
-        edges = book.edges(self.edges, self.film.seen_gradients() if self.formulas else {})
+        edges = book.edges(self.edges, self.film.shots)
         if updates is not None:
             groups = updates.groups(groups, list(marks), book)
         layers = self.pictures.all(book)

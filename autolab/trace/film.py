@@ -494,12 +494,6 @@ class Film(Observer):
         self._sums.clear()
         self._arrived = self._to_free = None
 
-    def seen_gradients(self) -> dict[str, tuple[Value | None, Value | None]]:
-        """edge id -> (gradient of the child when its rule ran, contribution to the parent), of the last run."""
-        return {
-            shot.edge: (shot.upstream, shot.value) for shot in self.shots if shot.edge is not None
-        }
-
     def develop(
         self, nodes: Sequence[Node], edges: Sequence[Edge], frozen: set[str], book: labels.Book
     ) -> tuple[Sequence[Frame], tuple[Pass, ...]]:

@@ -568,12 +568,16 @@ class Events:
 
     # -- optimizers --------------------------------------------------------------------------------
     def in_step(self, name: str, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Runs a call of an optimizer's own arithmetic, which is told as one update of each parameter."""
+        """Runs a call of an optimizer's own arithmetic, which is told as one update of each parameter: the operations
+        under it are not looked at."""
+        Silence.on = True
         try:
             return func(*args, **kwargs)
         except Exception as error:
             self.refused(name, args, kwargs, error)
             raise
+        finally:
+            Silence.on = False
 
     @quietly()
     def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -16,6 +17,7 @@ from ..values import Value, exact, short, written
 
 if TYPE_CHECKING:
     from ..drafts import Draft, EdgeDraft, SavedDraft
+    from ..film import Shot
 
 MOST = 6
 """Results of one operation that are listed."""
@@ -277,13 +279,16 @@ class Book:
             time=d.time,
         )
 
-    def edges(
-        self, edges: list[EdgeDraft], gradients: dict[str, tuple[Value | None, Value | None]]
-    ) -> Sequence[Edge]:
-        """The edges with their formulas. `gradients`: edge id -> (gradient of the child, contribution)."""
+    def edges(self, edges: list[EdgeDraft], shots: list[Shot]) -> Sequence[Edge]:
+        """The edges with their formulas, whose numbers are those of the last backward pass among `shots`."""
+
+        @functools.cache
+        def gradients() -> dict[str, tuple[Value | None, Value | None]]:
+            """Edge id -> (gradient of the child, contribution)."""
+            return {s.edge: (s.upstream, s.value) for s in shots if s.edge is not None}
 
         def edge(_: int, e: EdgeDraft) -> Edge:
-            seen = gradients.get(e.id, (None, None))
+            seen = gradients().get(e.id, (None, None))
             # The rules are written for real numbers: of complex ones, PyTorch takes the conjugate.
             real = not any(
                 self.nodes[int(end[1:])].dtype.startswith("complex") for end in (e.parent, e.child)

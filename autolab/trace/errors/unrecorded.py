@@ -189,9 +189,8 @@ def _finished(
         | {"node": node_id, "source": None if source is None else source.to_json()},
         "failures": known.facts,
     }
-    trace = builder.finish(meta)
     builder.reader.done([])
-    return trace
+    return builder.finish(meta)
 
 
 def _expression(error: BaseException) -> expressions.Expression | None:
