@@ -63,3 +63,13 @@ def test_what_a_cell_of_a_graph_needs_of_earlier_cells_is_found():
         "import autolab as torch\nx = torch.ones(2)\ndef twice(lost):\n    x = lost * 2\n    return x\n"
         "found = []\nfor k in range(2):\n    found.append(twice(x))\nfound.clear()\n"
     )
+
+
+def test_the_first_page_shows_every_picture_of_the_gallery_with_its_line():
+    sys.path.insert(0, str(ROOT / "tools" / "site"))
+    import start
+
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = list(start.SHOWN.finditer(text))
+    assert len(shown) >= text.count("](images/") - 2  # two more pictures belong to the same line
+    assert not any("#" in one["line"] or "One picture" in one["line"] for one in shown)

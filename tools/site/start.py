@@ -12,7 +12,8 @@ from autolab.viz import html
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = re.compile(
-    r"^(?P<line>[^\n#|!`].*?)\n\n!\[(?P<alt>.*?)\]\((?P<image>images/.*?)\)", re.M | re.S
+    r"^(?P<line>[^\n#|!][^\n]*(?:\n[^\n]+)*)\n\n!\[(?P<alt>[^\]]*)\]\((?P<image>images/[^)]*)\)",
+    re.M,
 )
 
 
