@@ -62,7 +62,7 @@ def visit(page: Page, address: str) -> list[str]:
     page.goto(address)
     page.wait_for_selector("#output iframe")
     told = [f"the first explorer is shown after {time.monotonic() - began:.1f} s"]
-    wait_for(page, "Change it, then run it.")
+    wait_for(page, "Python is ready.")
     told.append(f"Python is ready after {time.monotonic() - began:.1f} s")
     for option in page.locator("#example option").all():
         name = option.get_attribute("value") or ""
