@@ -1,4 +1,5 @@
-"""A server on this machine for the tests of downloads: it breaks off, starts again in the middle, or is not there."""
+"""A server on this machine for the tests of downloads. It can break off, resume in the middle, or
+be missing."""
 
 import contextlib
 import http.server
@@ -8,8 +9,8 @@ import threading
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves `files` by name. breaks: the connection ends after so many bytes, once for each entry; ranges: go on from
-    there; log: (name, the range asked for) of every request."""
+    """Serves `files` by name. breaks: after how many bytes the connection ends, once for each
+    entry; ranges: whether downloads can resume; log: (name, requested range) of every request."""
 
     def __init__(self, files):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -55,7 +56,7 @@ def serving(files, monkeypatch):
 
 
 def nowhere():
-    """The address of a server that is not there."""
+    """Return the address of a server that does not exist."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/"

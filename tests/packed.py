@@ -1,4 +1,4 @@
-"""What `autolab/widgets/packing.py` and `mathml.py` make, read back without their scripts."""
+"""Read back what `autolab/widgets/packing.py` and `mathml.py` make, without their scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md tells the truth about the two walks it opens with: these functions are called, in this order."""
+"""The two walks that open ARCHITECTURE.md are true: these functions are called, in this order."""
 
 import os
 import re
@@ -41,7 +41,7 @@ def test_the_page_is_short():
 
 
 def walk(what, engine):
-    """The steps that the page lists: ("dispatch.py", "apply"), …"""
+    """Return the steps that the page lists: ("dispatch.py", "apply"), …"""
     section = re.search(
         rf"\*\*`{re.escape(what)}`, {engine}\*\*\n\n(.*?)\n\n(?:\*\*|##)", TEXT, re.S
     )[1]
@@ -69,7 +69,7 @@ def test_a_walk_is_what_happens(called, what):
 
 
 def test_the_lists_would_notice_another_order():
-    """So the test above can fail."""
+    """Check that the test above can fail."""
     steps = [f"{file} {function}" for file, function in walk("a * b", "plain")]
     happened = iter(reversed(steps))
     assert not all(any(line == step for line in happened) for step in steps)

@@ -23,7 +23,7 @@ def files(folder: Path) -> dict[str, str]:
 
 
 class FakeLab:
-    """Stands for JupyterLab: notes the arguments it was started with."""
+    """Stands for JupyterLab and records the arguments it was started with."""
 
     @classmethod
     def launch_instance(cls, arguments):

@@ -1,4 +1,5 @@
-"""Docstrings: every public name has one, and the examples in them print what they say, here and in PyTorch."""
+"""Every public name has a docstring, and the examples in docstrings print what they say, here and
+in PyTorch."""
 
 import doctest
 import importlib
@@ -16,7 +17,7 @@ except ImportError:
     torch = None
 
 OURS = {"Tensor.cuda", "blame", "compare", "explain", "explore", "record", "record_devices"}
-"""Names with examples of what PyTorch does not have, or has only beside a GPU."""
+"""Names whose examples use things that PyTorch lacks, or has only with a GPU."""
 
 OUR_ROOMS = (
     "finetune",
@@ -38,7 +39,7 @@ backends cuda finetune func hub inventory lessons linalg nn nn.functional nn.ini
 optim.lr_scheduler practice profiler progress random room serialization specimens testing trace utils utils.checkpoint
 utils.data utils.hooks vision vision.datasets vision.models vision.transforms vision.transforms.functional vision.utils viz widgets
 """
-"""The modules that a user may import from; the others belong to the rooms that they are in."""
+"""The modules that users may import from; all others are internal."""
 
 
 def public_modules():
@@ -46,7 +47,7 @@ def public_modules():
 
 
 def public_names(module):
-    """What is public in a module: the functions, classes and modules of autolab that it names."""
+    """Yield the public names of a module: functions, classes and modules of autolab."""
     for name in module.__all__:
         value = getattr(module, name)
         home = (
@@ -61,7 +62,7 @@ def public_names(module):
 
 
 def members(cls):
-    """The public methods and properties that a class of autolab has, its bases' too."""
+    """Yield the public methods and properties of a class of autolab and of its bases."""
     for base in cls.__mro__:
         if base.__module__.startswith(("autolab", "torch")):
             for name, value in vars(base).items():
@@ -72,7 +73,8 @@ def members(cls):
 
 
 def documented():
-    """(name, docstring) of all that is public: modules, what they name, and the members of their classes."""
+    """Yield (name, docstring) for everything public: modules, their names, and the members of their
+    classes."""
     for module in public_modules():
         room = module.__name__.removeprefix("autolab").removeprefix(".")
         yield room or "autolab", module.__doc__
@@ -101,8 +103,8 @@ def is_own(module):
 
 @pytest.mark.parametrize("module", public_modules(), ids=lambda m: m.__name__)
 def test_all_names_what_is_public(module):
-    """`__all__` names what is there, and a function or class of the module's own that is not in it begins with an
-    underscore."""
+    """`__all__` lists existing names only, and a module's function or class that it does not list
+    begins with an underscore."""
     names = module.__all__
     assert (
         len(set(names)) == len(names)
@@ -159,7 +161,7 @@ optim.SGD optim.Adam optim.AdamW optim.lr_scheduler.StepLR optim.lr_scheduler.La
 optim.lr_scheduler.ReduceLROnPlateau utils.data.Dataset utils.data.TensorDataset utils.data.DataLoader utils.data.random_split
 save load vision.utils.make_grid explore record record_devices explain trace.trace viz.make_dot viz.draw
 """
-"""What a learner meets first; each has an example that runs."""
+"""What learners meet first; each of these has an example that runs."""
 
 
 def find(name):
@@ -181,7 +183,7 @@ NOT_PYTORCHS = {"autograd.graph.Node.backward_raw", "autograd.graph.Node.backwar
 
 
 def sessions():
-    """(name, docstring) of every example, once."""
+    """Yield (name, docstring) of every example, once."""
     found = {}
     for name, words in documented():
         if words and ">>> " in words and name not in NOT_PYTORCHS:
@@ -190,12 +192,12 @@ def sessions():
 
 
 def names_for(library):
-    """What the examples take for granted."""
+    """Return the names that the examples may use without importing them."""
     return {"torch": library, "nn": library.nn, "F": library.nn.functional}
 
 
 def run(words, library):
-    """Runs an example; fails with what it printed."""
+    """Run an example; fail with what it printed."""
     test = doctest.DocTestParser().get_doctest(
         inspect.cleandoc(words), names_for(library), "example", None, 0
     )

@@ -1,4 +1,5 @@
-"""docs/engine_tour.md: what its code prints is what the page says, and its table counts the lines that there are."""
+"""The code of docs/engine_tour.md prints what the page says, and its table counts the lines
+correctly."""
 
 import contextlib
 import io
@@ -13,7 +14,7 @@ BLOCKS = re.findall(r"```(python|text)\n(.*?)```", TEXT, re.DOTALL)
 
 
 def tour():
-    """Prints a line for each piece of code that prints something else than the page says."""
+    """Print a line for each piece of code whose output differs from the page."""
     names, printed = {}, None
     for kind, block in BLOCKS:
         if kind == "text":

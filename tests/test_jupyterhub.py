@@ -1,5 +1,5 @@
-"""deploy/hub: its settings go together with the kit and with each other, a learner's server has limits, and work is
-kept."""
+"""deploy/hub: its settings agree with the kit and with each other, a learner's server has limits,
+and work is kept."""
 
 import os
 import re
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="JupyterHub runs on Unix
 
 
 def configured(monkeypatch, tmp_path, password="learn-autolab", **environment):
-    """What JupyterHub is told, and the names of the file that tells it."""
+    """Return JupyterHub's configuration and the names that its file defines."""
     for name, value in {
         "AUTOLAB_HUB": str(tmp_path / "hub"),
         "AUTOLAB_HUB_PASSWORD": password,
@@ -97,7 +97,7 @@ def test_a_spawn_brings_news_and_keeps_what_was_changed(tmp_path, course):
     (mine / "01.ipynb").write_text("one, solved")
     (course / "01.ipynb").write_text("one, better")
     (course / "02.ipynb").write_text("two, better")
-    course.chmod(0o555)  # learners cannot write to it, and need not
+    course.chmod(0o555)  # learners need not write to it, and cannot
     spawn()
     assert [(mine / name).read_text() for name in ("01.ipynb", "01.new.ipynb", "02.ipynb")] == [
         "one, solved",

@@ -52,7 +52,8 @@ def module_name(path: Path) -> str:
 
 
 def imported_modules(path: Path, source: str) -> set[str]:
-    """Absolute names of all that a file imports, wherever in the file; `from a import b` counts as `a.b`."""
+    """Return the absolute names of everything a file imports, anywhere in it; `from a import b`
+    counts as `a.b`."""
     package = module_name(path).split(".")
     if path.name != "__init__.py":
         package = package[:-1]
@@ -68,7 +69,7 @@ def imported_modules(path: Path, source: str) -> set[str]:
 
 
 def wrong_imports(path: Path, source: str) -> list[str]:
-    """What a file of the package may not import, as "file imports module" lines."""
+    """Return the imports that a file of the package must not have, as "file imports module" lines."""
     room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     if room in ENTRANCES:
         return []
@@ -148,8 +149,8 @@ def test_the_engine_needs_only_numpy():
 
 
 def unguarded_torch(source: str) -> list[int]:
-    """The lines at which importing a module imports torch, come what may: neither in a function nor under `try` or
-    `if`."""
+    """Return the lines that import torch whenever the module is imported: neither in a function nor
+    under `try` or `if`."""
     return [
         node.lineno
         for node in ast.parse(source).body
@@ -187,7 +188,8 @@ def test_test_files_have_names_of_their_own():
 
 
 def test_every_file_says_what_it_is_for():
-    """There is no map of files beside ARCHITECTURE.md's table of rooms: the first line of each file is the map."""
+    """The first line of each file says what the file is for, because ARCHITECTURE.md describes
+    folders only."""
     silent = [
         str(path.relative_to(PACKAGE))
         for path in sources()
@@ -206,7 +208,8 @@ def core_files() -> dict[str, str]:
 
 
 def without_type_checking(tree: ast.Module) -> ast.Module:
-    """A file as it runs: what stands under `if TYPE_CHECKING` is for type checkers only."""
+    """Return a file's code without the parts under `if TYPE_CHECKING`, which only type checkers
+    read."""
 
     class Runs(ast.NodeTransformer):
         def visit_If(self, node):
@@ -221,7 +224,8 @@ def without_type_checking(tree: ast.Module) -> ast.Module:
 
 
 def imported_by_core(source: str) -> set[str]:
-    """What a file of the core imports, wherever in it: names of its neighbours, and of other modules in full."""
+    """Return what a file of the core imports, anywhere in it: neighbours by name, other modules in
+    full."""
     found = set()
     for node in ast.walk(without_type_checking(ast.parse(source))):
         if isinstance(node, ast.Import):
@@ -234,7 +238,7 @@ def imported_by_core(source: str) -> set[str]:
 
 
 def forbidden_in_core(source: str) -> set[str]:
-    """Imports of other rooms, and calls that make code of text."""
+    """Return imports of other rooms, and calls that compile text to code."""
     allowed = {"numpy", *sys.stdlib_module_names, *core_files()}
     wrong = {name for name in imported_by_core(source) if name.split(".")[0] not in allowed}
     called = {
@@ -246,13 +250,13 @@ def forbidden_in_core(source: str) -> set[str]:
 
 
 def reading_order() -> list[str]:
-    """The files of the core in the order in which its docstring gives them."""
+    """Return the files of the core in the order that its docstring gives."""
     listed = re.findall(r"^\d+\. (.*?): ", core_files()["__init__"].replace("\n   ", " "), re.M)
     return [name for line in listed for name in re.findall(r"`(\w+)\.py`", line)]
 
 
 def later_imports(order: list[str], files: dict[str, str]) -> set[str]:
-    """Imports of a file that comes later in the order: with any of these there might be a circle."""
+    """Return imports of a file that comes later in the order, because they could make a circle."""
     place = {name: i for i, name in enumerate(order)}
     return {
         f"{name} imports {other}"

@@ -1,4 +1,5 @@
-"""Notebooks as slides: where slides begin, what is left out, notes from plans, what a page may not contain."""
+"""Notebooks as slides: where slides begin, what is left out, notes from plans, and what a page must
+not contain."""
 
 import base64
 import re
@@ -71,7 +72,7 @@ def test_columns_begin_at_headings_and_slides_at_lower_ones_and_where_the_screen
 
 
 def asked_here(question):
-    """The output of a cell that shows a prediction, as a lecture's kernel gives it."""
+    """Return the output of a cell that shows a prediction, as the kernel of a lecture stores it."""
     form = page_form(question) | {"kind": "Prediction", "stops": []}
     return new_output("display_data", data={kernel.PAGE: form})
 
@@ -237,7 +238,7 @@ def test_stored_outputs_make_a_deck_without_a_kernel(tmp_path):
 
 
 def test_phones_find_the_questions_that_have_a_name(tmp_path):
-    """The address in a QR code is also that of the link around it."""
+    """The QR code and the link around it have the same address."""
     pytest.importorskip("segno")
     asked = Prediction("What is `x.grad`?", choices=["6", "12"], id="my.1")
     form = page_form(asked) | {"kind": "Prediction", "stops": []}
@@ -357,7 +358,7 @@ SECRET = b"-----BEGIN PRIVATE KEY-----"
 
 @pytest.fixture
 def received(tmp_path):
-    """A folder with a notebook that somebody sent, and what lies around it."""
+    """A folder with a notebook that somebody sent, and other files around it."""
     folder = tmp_path / "sent"
     (folder / "plots").mkdir(parents=True)
     (folder / "plots" / "a b.png").write_bytes(b"picture")
@@ -396,7 +397,7 @@ def test_no_file_from_elsewhere_gets_in(received, tmp_path, write):
 
 
 class Attributes(HTMLParser):
-    """Names of all attributes on a page that run what they say."""
+    """Collects all attributes of a page that run code."""
 
     def __init__(self, page):
         super().__init__()

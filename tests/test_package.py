@@ -77,7 +77,7 @@ def test_the_notices_name_files_that_are_there():
 
 
 def test_the_wheel_says_that_it_has_types(wheel):
-    """Without this file mypy and pyright take everything in `autolab` for Any."""
+    """Without this file, mypy and pyright treat everything in `autolab` as Any."""
     assert "autolab/py.typed" in zipfile.ZipFile(wheel).namelist()
 
 
@@ -128,7 +128,7 @@ def test_the_installed_package_is_the_one_that_runs(installed, tmp_path):
 
 
 def test_importing_autolab_loads_nothing_heavy(tmp_path):
-    """Widgets, pictures and lessons are loaded on first use."""
+    """Widgets, pictures and lessons are imported on first use."""
     heavy = {
         "matplotlib",
         "ipywidgets",
@@ -157,7 +157,7 @@ def test_the_course_has_its_lessons():
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
 def test_a_notebook_is_saved_after_it_was_run_from_top_to_bottom(notebook):
-    """nbval would pass a cell without stored outputs unseen."""
+    """nbval would not notice a cell without stored outputs."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     counts = [
         c["execution_count"]

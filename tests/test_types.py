@@ -1,4 +1,4 @@
-"""The public API says what it takes and gives: the package is `py.typed`."""
+"""The public API is typed: the package is `py.typed`."""
 
 import importlib
 import inspect
@@ -54,7 +54,7 @@ def functions(name):
 
 
 def untyped(f):
-    """The arguments without a type; 'return' for the result."""
+    """Return the arguments without a type; 'return' stands for the result."""
     names = [
         p.name for p in inspect.signature(f).parameters.values() if p.name not in ("self", "cls")
     ]

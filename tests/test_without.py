@@ -1,6 +1,8 @@
-"""What a Python in a browser lacks is not needed: no threads, no processes, no ctypes, no multiprocessing, no Graphviz.
+"""The kit works without what a Python in a browser lacks: threads, processes, ctypes,
+multiprocessing, Graphviz.
 
-The lessons themselves run so by `make test-lite`."""
+`make test-lite` runs the lessons themselves in this way.
+"""
 
 import os
 import subprocess

@@ -24,7 +24,8 @@ from autolab.lessons.solutions import solutions
 
 
 def sent(exercise, answer):
-    """What the process of a submission would say of an answer, through JSON."""
+    """Return what the process of a submission would report about an answer, after encoding to JSON
+    and back."""
     return json.loads(json.dumps(_seen(exercise, "answer", {"answer": answer})))
 
 

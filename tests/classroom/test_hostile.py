@@ -1,4 +1,4 @@
-"""Submissions that attack the grader: none ends it, hangs it, or changes the row of another."""
+"""Submissions that attack the grader: none stops it, blocks it, or changes another row."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ def notebook(*sources):
 
 
 def solved_with(source):
-    """The solved exam with a first cell that attacks."""
+    """Return the solved exam with a first cell that attacks the grader."""
     data = json.loads(json.dumps(SOLVED))
     data["cells"].insert(0, release._code("attack", source))
     return data

@@ -1,4 +1,5 @@
-"""The inventory: each item asks what it means to ask, answers are kept, and what follows from them is right."""
+"""The inventory: each item asks what it should ask, answers are kept, and results are computed
+correctly."""
 
 import json
 
@@ -19,7 +20,7 @@ except ImportError:
 
 @pytest.fixture(autouse=True)
 def path(tmp_path, monkeypatch):
-    """A store of its own for each test."""
+    """A progress file of its own for each test."""
     monkeypatch.setenv("AUTOLAB_PROGRESS", str(tmp_path / "progress.jsonl"))
     store._waiting.clear()
     return tmp_path / "progress.jsonl"
@@ -62,7 +63,7 @@ def test_twenty_ideas_in_two_forms_of_the_same_build():
 
 
 def test_no_choice_gives_itself_away():
-    """Neither by its place, nor its length, nor its words."""
+    """Neither its position, nor its length, nor its words show which choice is right."""
     forms = [item.form(letter) for item in ITEMS for letter in FORMS]
     lengths = [sorted(forms[i].choices, key=len) for i in range(len(forms))]
     alone = lambda by, i, key: len(by[i]) != len(by[i + (1 if i == 0 else -1)]) and by[i] == key

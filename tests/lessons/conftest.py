@@ -6,6 +6,6 @@ from autolab.lessons.book import record
 
 @pytest.fixture(autouse=True)
 def fresh_record():
-    """What was checked, asked and predicted in one test is forgotten in the next."""
+    """Forget after each test what it checked, asked and predicted."""
     record.__init__()
     progress.forget()

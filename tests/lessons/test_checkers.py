@@ -1,4 +1,4 @@
-"""Every checker accepts right answers, however they are written, and says of each typical wrong one why it is wrong."""
+"""Every checker accepts right answers in any form, and says why each typical wrong answer is wrong."""
 
 import re
 
@@ -126,7 +126,7 @@ def test_every_exercise_has_three_hints_and_several_inputs(id):
 
 
 class Odd:
-    """What cannot even be compared."""
+    """A value that cannot even be compared."""
 
     def __eq__(self, other):
         raise ZeroDivisionError
@@ -181,7 +181,8 @@ def test_progress_counts(lesson):
 
 @each_lesson
 def test_questions_are_numbered(lesson):
-    """What is asked no more leaves its number unused: a learner's answers keep their meaning."""
+    """A removed question leaves its number unused, so that learners' stored answers keep their
+    meaning."""
     assert all(re.fullmatch(rf"{lesson.number}\.q[1-9]\d*", id) for id in lesson.questions)
 
 

@@ -1,5 +1,5 @@
-"""The learner's folder: brought up to date without losing what was written, without the answers, and where one opens
-it."""
+"""The learner's folder is updated without losing work and without containing answers, and opens in
+the right place."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Nothing before its meaning: a term of the glossary is first used where the glossary says that it is explained.
+"""A term of the glossary is first used where the glossary says that it is explained.
 
 What is set in bold in a notebook is explained there, so it is in the glossary.
 """
@@ -63,7 +63,7 @@ def prose(cell):
 
 
 def first_use(name, term):
-    """Return the section of a notebook in which a word stands first; None where it stands nowhere."""
+    """Return the section of a notebook in which a word appears first, or None."""
     word = re.compile(rf"\b{re.escape(term)}s?\b", re.I)
     places = (section for section, cell in NOTEBOOKS[name] if section and word.search(prose(cell)))
     return next(places, None)

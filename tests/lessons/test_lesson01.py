@@ -1,4 +1,4 @@
-"""What lesson 1 says of the engine is what the engine does."""
+"""What lesson 1 says about the engine is true."""
 
 import pytest
 

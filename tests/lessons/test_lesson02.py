@@ -1,5 +1,4 @@
-"""What is special about the checkers of lesson 2: they bring their own simulated GPUs, so nothing here depends on the
-machine."""
+"""The checkers of lesson 2 bring their own simulated GPUs, so nothing here depends on the machine."""
 
 from lessons.answers02 import RIGHT
 

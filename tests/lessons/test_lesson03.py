@@ -1,5 +1,5 @@
-"""What is special about the checkers of lesson 3: they train networks, so they draw random numbers; and a table is the
-answer to one."""
+"""Special cases of lesson 3's checkers: they train networks, so they draw random numbers, and one
+answer is a table."""
 
 import pytest
 from lessons.answers03 import LEARNS, RIGHT, WRONG

@@ -1,4 +1,4 @@
-"""Lesson 4 from top to bottom, as learners go through it who answer right, wrong, or not at all."""
+"""Lesson 4 from top to bottom, with learners who answer right, wrong, or not at all."""
 
 import contextlib
 import io

@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "authoring.md"
 
 @pytest.fixture(autouse=True)
 def nothing_registered(monkeypatch):
-    """Lessons of one test are unknown in the next."""
+    """Forget after each test the lessons that it registered."""
     monkeypatch.setattr(registry, "LESSONS", registry.LESSONS)
     before = dict(registry.LESSONS)
     yield

@@ -19,7 +19,7 @@ def test_every_exercise_has_a_solution_and_every_solution_an_exercise():
 
 
 def test_there_is_another_way_to_write_it_where_the_answer_is_code():
-    """It follows the first one, and says in what it differs; a table or a list is written in one way."""
+    """It follows the first one and says how it differs. Tables and lists have only one way."""
     for id in EXERCISES:
         first, *others = solutions(id)
         assert first.way == "" and all(

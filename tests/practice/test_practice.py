@@ -1,5 +1,5 @@
-"""Be the engine, without a browser: right runs are the engine's, learners of every belief play all levels, answers are
-kept."""
+"""Practice without a browser: right runs equal the engine's, learners with every belief play all
+levels, answers are kept."""
 
 import doctest
 import json
@@ -42,7 +42,8 @@ def graphs(tasks, number):
 
 @pytest.mark.parametrize("number", LEVELS)
 def test_the_right_run_is_the_engines(tasks, number):
-    """Worked out by derivatives alone, every contribution and every `.grad` is what the engine recorded."""
+    """The run is computed from derivatives alone; every contribution and every `.grad` equals what
+    the engine recorded."""
     for drawn in graphs(tasks, number):
         machine = Machine(drawn.trace)
         machine.recorded = False
@@ -116,7 +117,7 @@ def test_graphs_that_tell_too_little_are_rejected(program, why):
 
 
 class Learner:
-    """Answers by a belief where it says something, else right; and by chance."""
+    """Answers by a belief where the belief predicts an answer, else correctly; and by chance."""
 
     def __init__(self, belief=None, dice=None):
         self.belief, self.dice = belief, dice
@@ -368,7 +369,8 @@ def test_what_is_due(monkeypatch):
 
 
 def test_what_would_have_helped_helps(tasks):
-    """Level 11: each remedy that is offered is tried on the program; the right one alone ends without an error."""
+    """Level 11: each offered remedy is tried on the program, and only the right one ends without an
+    error."""
     kinds = set()
     for seed in range(12):
         drawn = task(11, seed)

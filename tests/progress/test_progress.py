@@ -1,5 +1,5 @@
-"""The learner's store: what is kept, and that neither disks nor other notebooks nor killed kernels spoil it or a
-lesson."""
+"""The progress file: what is kept, and that disks, other notebooks and killed kernels spoil neither
+it nor a lesson."""
 
 import doctest
 import errno
@@ -25,7 +25,7 @@ ROOT = Path(autolab.__file__).parents[1]
 
 @pytest.fixture(autouse=True)
 def path(tmp_path, monkeypatch):
-    """A store of its own for each test."""
+    """A progress file of its own for each test."""
     path = tmp_path / "deep" / "progress.jsonl"
     monkeypatch.setenv("AUTOLAB_PROGRESS", str(path))
     store._waiting.clear()

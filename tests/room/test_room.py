@@ -1,4 +1,4 @@
-"""A room: what students' notebooks send, what is counted and kept, what is refused; and the page."""
+"""A room: what students' notebooks send, what is counted and kept, what is refused, and the page."""
 
 import asyncio
 import contextlib
@@ -487,7 +487,8 @@ def test_a_room_is_full_some_day(tmp_path):
 
 
 def test_300_students_answer_at_once(room):
-    """Each joins and answers on connections of its own, as notebooks do; ten seconds are theirs."""
+    """Each student joins and answers on separate connections, as notebooks do; they may take ten
+    seconds."""
     head = {"Content-Type": "application/json"}
 
     async def student(client, n):

@@ -123,7 +123,7 @@ def test_levels_grow_and_a_seed_chooses_the_same():
 
 
 def test_nothing_that_is_shown_tells():
-    """Two games of different engines look the same until something is tried."""
+    """Games with different engines look the same until the player tries a program."""
     assert (
         repr(game_of(3)) == repr(game_of(25))
         and game_of(3)._repr_markdown_() == game_of(25)._repr_markdown_()

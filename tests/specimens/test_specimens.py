@@ -104,7 +104,7 @@ ALSO = {
     5: {"15 detached_loss"},  # a leaf that gets no gradient
     17: {"4 plus_twice", "4 square_twice"},  # a graph used again
 }  # fmt: skip
-"""Which specimens differ on examples of others, too, and why."""
+"""Specimens that also differ on the examples of others, and why."""
 
 
 @each()
@@ -171,7 +171,7 @@ def test_random_programs_differ_where_a_rule_is_at_work(seed):
 
 # -- what it leaves behind ---------------------------------------------------------------------------------------------
 def standing():
-    """What stands in each place that a specimen exchanges."""
+    """Return the current function in each place that a specimen changes."""
     return {(owner, name): vars(owner).get(name) for s in ALL for owner, name, _ in s._rules}
 
 
@@ -212,7 +212,8 @@ def test_another_thread_has_the_right_engine_meanwhile(specimen):
 
 
 def test_threads_may_end_in_any_order():
-    """The second begins within the first and ends after it: it keeps its rule, and the last one tidies up."""
+    """The second run begins within the first and ends after it. It keeps its rule, and the last run
+    restores the engine."""
     specimen, before = specimens["set instead of add"], standing()
     inside, first_is_over = threading.Event(), threading.Event()
     found = []
