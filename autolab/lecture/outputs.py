@@ -110,7 +110,8 @@ def _richest(data: dict[str, Any]) -> Output | None:
     if "text/html" in data:
         html = "".join(data["text/html"])
         return Output(
-            f'<div class="html">{html}</div>', 1 + html.count("<tr") * 1.4 + html.count("<div")
+            f'<div class="html" tabindex="0" role="group" aria-label="Output">{html}</div>',
+            1 + html.count("<tr") * 1.4 + html.count("<div"),
         )
     if "text/markdown" in data:
         return Output(markdown.render("".join(data["text/markdown"])), 3.0)
