@@ -13,6 +13,8 @@ A source is a folder of py:percent files, joined in the order of their names:
     # %% tags=["code"]
     x = 1
 
+A cell tagged "cover" shows the picture of its lesson on the start page. The picture goes to course/pictures.
+
 A cell tagged "colab" is empty in the source. The notebook gets `COLAB` below, with the address from
 pyproject.toml.
 
@@ -24,6 +26,7 @@ stored.
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import os
 import re
@@ -170,6 +173,15 @@ def write_prose(name: str) -> bool:
     return True
 
 
+def write_cover(name: str, notebook: nbformat.NotebookNode) -> None:
+    """Write the picture of the cell tagged "cover", if there is one, to course/pictures."""
+    for cell in notebook.cells:
+        if "cover" in cell.metadata.get("tags", ()):
+            (png,) = [o.data["image/png"] for o in cell.outputs if "image/png" in o.get("data", {})]
+            (COURSE / "pictures").mkdir(exist_ok=True)
+            (COURSE / "pictures" / f"{name}.png").write_bytes(base64.b64decode(png))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -187,7 +199,9 @@ def main() -> int:
         print(f"These have to be run: {' '.join(left)}" if left else "wrote the text cells")
         return bool(left)
     for name in options.names:
-        nbformat.write(build(name), COURSE / f"{name}.ipynb")
+        notebook = build(name)
+        nbformat.write(notebook, COURSE / f"{name}.ipynb")
+        write_cover(name, notebook)
         print("wrote", COURSE / f"{name}.ipynb")
     return 0
 

@@ -184,3 +184,103 @@ def seeds(found: Mapping[str, Sequence[float]], *, ylabel: str, title: str = "")
     axes.set(ylabel=ylabel, title=title)
     axes.tick_params(axis="x", rotation=20)
     return axes
+
+
+def modes(inputs: int = 4) -> Any:
+    """Draw a small network twice: what one pass of forward mode finds, and what one pass of reverse mode finds.
+
+    Example:
+
+        >>> from autolab.lessons import plots
+        >>> print(plots.modes(4).get_title())
+        reverse mode: one pass for all 4 inputs
+    """
+    _, places = matplotlib("pyplot").subplots(1, 2, figsize=(9, 2.8), layout="constrained")
+    columns = [[(x, y - (n - 1) / 2) for y in range(n)] for x, n in enumerate((inputs, 3, 1))]
+    for axes, reverse in zip(places, (False, True)):
+        for left, right in zip(columns, columns[1:]):
+            for start in left:
+                for end in right:
+                    reached = reverse or start[0] == 1 or start == columns[0][-1]
+                    look = {
+                        "color": palette.BACKWARD if reached else palette.NOT_A_NUMBER,
+                        "shrinkA": 9,
+                        "shrinkB": 9,
+                    }
+                    tail, tip = (end, start) if reverse else (start, end)
+                    axes.annotate("", tip, tail, arrowprops={"arrowstyle": "->", **look})
+        for column in columns:
+            axes.plot(*zip(*column), "o", color=palette.LINES[0][0], markersize=12)
+        axes.set(xlim=(-0.4, 2.4), ylim=(-inputs / 2, inputs / 2))
+        axes.set_xticks(range(3), ["inputs", "in the middle", "result"])
+        axes.set_yticks([])
+        found = (
+            f"one pass for all {inputs} inputs"
+            if reverse
+            else f"one pass for each of {inputs} inputs"
+        )
+        axes.set_title(f"{'reverse' if reverse else 'forward'} mode: {found}", fontsize=11)
+    return places[1]
+
+
+def machine(memory: Mapping[str, float], bus: float) -> Any:
+    """Draw two devices, each with its memory, and the bus between them; a thicker line carries more.
+
+    memory: name of a device -> billions of bytes that its memory carries per second. bus: the same of the bus.
+
+    Example:
+
+        >>> from autolab.lessons import plots
+        >>> print(plots.machine({"CPU": 20, "GPU": 224}, 6).texts[0].get_text())
+        CPU
+    """
+    axes = _axes(figsize=(8, 2.6))
+    box = {
+        "boxstyle": "round,pad=0.8",
+        "facecolor": palette.PAPER,
+        "edgecolor": palette.LINES[0][0],
+    }
+    for x, (name, speed) in zip((0.2, 0.8), memory.items()):
+        axes.text(x, 0.8, name, ha="center", va="center", bbox=box)
+        axes.text(x, 0.2, f"memory of the {name}", ha="center", va="center", bbox=box)
+        axes.plot([x, x], [0.34, 0.66], color=palette.BLUE, linewidth=speed / 12)
+        axes.text(x + 0.05, 0.5, f"{speed:g} GB/s", va="center")
+    axes.plot([0.35, 0.65], [0.2, 0.2], color=palette.VERMILLION, linewidth=max(bus / 12, 1))
+    axes.text(0.5, 0.26, f"bus, {bus:g} GB/s", ha="center")
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    axes.axis("off")
+    return axes
+
+
+def layers(model: Any, head: str = "fc") -> Any:
+    """Draw the layers of a network in a row, with the count of their numbers; the body is frozen, the head is new.
+
+    Example:
+
+        >>> from autolab.lessons import hand, plots
+        >>> axes = plots.layers(hand.network())
+        >>> print(axes.texts[6].get_text())
+        fc
+        650 numbers
+    """
+    axes = _axes(figsize=(9, 1.9))
+    counts = {
+        name: sum(p.numel() for p in layer.parameters()) for name, layer in model.named_children()
+    }
+    counts = {name: count for name, count in counts.items() if count}
+    for x, (name, count) in enumerate(counts.items()):
+        colour = palette.LINES[1][0] if name == head else palette.LINES[0][0]
+        box = {"boxstyle": "round,pad=0.6", "facecolor": palette.PAPER, "edgecolor": colour}
+        axes.text(
+            x, 0.5, f"{name}\n{count:,} numbers", ha="center", va="center", fontsize=9, bbox=box
+        )
+    last = len(counts) - 1
+    for start, end, word in (
+        (-0.5, last - 0.5, "body: what you keep"),
+        (last - 0.4, last + 0.5, "head: new"),
+    ):
+        axes.plot([start, end], [0.95, 0.95], color=palette.DATA)
+        axes.text((start + end) / 2, 1.02, word, ha="center")
+    axes.set(xlim=(-0.6, last + 0.6), ylim=(0, 1.2))
+    axes.axis("off")
+    return axes

@@ -32,7 +32,7 @@ def printed(words):
         ("It needs 1.3 ms for 8 million bytes", "created = seconds", "made on the CPU, then moved: 1.348 ms"),
         ("of its own memory in 0.04 ms", "created = seconds", "made on the GPU:             0.041 ms"),
         ("up to 128 rows nearly all of the time is **launch overhead**", "sizes = [8", "128 rows: CPU       13.2 µs, GPU      7.5 µs"),
-        ("eight times 5 µs", "def epoch(pinned)", "pinned True : the host spends     40 µs"),
+        ("eight times 5 µs", "def epoch(pinned)", "pinned   memory: the host spends     40 µs"),
         ("below $3 \\cdot 10^{-8}$ there is only zero", "vanished =", "2e-8 in float16: 0.0"),
     ],
 )
@@ -51,11 +51,11 @@ def test_what_the_prose_concludes_holds_in_the_stored_outputs():
     peaks = printed("def two_halves")
     plain, again = (float(re.search(rf"{name} *: *[\d.]+ MiB on top, ([\d.]+) ms", peaks)[1]) for name in ("plain", "checkpointed"))
     assert again / plain == pytest.approx(4 / 3, rel=0.05), "a third more"
-    assert "the same gradients: True" in peaks
+    assert "largest difference of the gradients: 0.0" in peaks
     run = printed("def share_right")
     cpu, cuda = map(float, re.search(r"CPU ([\d.]+) s, GPU ([\d.]+) s", run).groups())
     assert 2 < cpu / cuda < 3, "not quite three times"
-    assert "images are right: True" in run
+    assert int(re.search(r"images read right: (\d+) %", run)[1]) > 90
     speedups = [float(s) for s in re.findall(r"([\d.]+) times as fast", printed("speedup = {}"))]
     assert speedups[0] < 1 < speedups[1]
     halves = printed("def gradient_of(dtype")
@@ -65,4 +65,4 @@ def test_what_the_prose_concludes_holds_in_the_stored_outputs():
 
 
 def test_it_says_that_it_is_simulated():
-    assert printed("torch.cuda.get_device_name()") == "This notebook runs on: Simulated T4 - simulated: True\n"
+    assert printed("torch.cuda.get_device_name()") == "This notebook runs on: Simulated T4\n"

@@ -59,7 +59,7 @@ EVERY_SECTION = [(name, title) for name, found in SECTIONS.items() for title in 
 every_notebook = pytest.mark.parametrize("name", NAMES)
 every_core = pytest.mark.parametrize("name", CORES)
 every_section = pytest.mark.parametrize(("name", "title"), EVERY_SECTION, ids=[f"{n}: {t}" for n, t in EVERY_SECTION])
-MOST_CELLS = 92
+MOST_CELLS = 90
 
 
 def number_of(name):

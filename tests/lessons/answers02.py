@@ -431,4 +431,42 @@ WRONG = {
     ],
 }
 
+lenet, *_ = given("02.14")
+
+
+def lenet_with_adam(images, labels, device):
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 6, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(6, 16, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(),
+        torch.nn.Linear(400, 120), torch.nn.ReLU(), torch.nn.Linear(120, 84), torch.nn.ReLU(), torch.nn.Linear(84, 10),
+    ).to(device)  # fmt: skip
+    images, labels, losses = images.to(device), labels.to(device), []
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
+    for _ in range(40):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return [model, losses]
+
+
+def lenet_of_tensors(images, labels, device):
+    model, losses = lenet(images, labels, device)
+    return model, [torch.tensor(one) for one in losses]
+
+
+def lenet_untrained(images, labels, device):
+    model, losses = lenet(images[:1], labels[:1], device)
+    return model, losses
+
+
+RIGHT["02.14"] = [*given("02.14"), lenet_with_adam]
+WRONG["02.14"] = [
+    (lambda images, labels, device: lenet(images, labels, "cpu"), "Look at the model is on"),
+    (lenet_of_tensors, "The list contains tensors"),
+    (lenet_untrained, "doesn't read its own training images yet"),
+    (lambda images, labels, device: lenet(images, labels, device)[0], "return a pair"),
+]
+
 SKELETONS = {"02.5": ...}

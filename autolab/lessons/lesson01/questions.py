@@ -178,11 +178,13 @@ QUESTIONS = {
         },
     ),
     "01.q16": Question(
-        "Three times you compute a loss and write `losses.append(loss)`. How many graphs are in memory afterwards?",
+        "In each of three steps you compute a loss, write `losses.append(loss)`, and then `del loss`. How many graphs are "
+        "in memory afterwards?",
         ("0", "1", "3"),
         {
-            "0": "As long as you hold a result, you also hold its node, and through it everything before it.",
-            "1": "The name `loss` only refers to the last result. But the list holds all three.",
+            "0": "`del` removes a name, but the list still refers to each loss. A loss holds its node, and through it "
+            "everything before it.",
+            "1": "The list holds all three losses, not just the last one, and each of them holds its own graph.",
         },
     ),
     "01.q17": Question(
@@ -387,6 +389,16 @@ QUESTIONS = {
         key=lambda seen: (
             "an error" if isinstance(seen, Exception) else "the weight is ten times smaller"
         ),
+    ),
+    "01.q36": Question(
+        "In a static graph, `y < 10` is an expression that has not been computed yet. How many turns does `while y < 10: y = "
+        "y * 2` take while you declare the graph, if it starts with the placeholder `x`?",
+        ("2", "0", "as many as we let it"),
+        {
+            "2": "That would be right for x = 3. But the graph is declared before any number is there, so the loop can't know x.",
+            "0": "Python asks whether the expression counts as true. An object does, whatever number it will have later.",
+        },
+        key=either(lambda turns: turns == 5, "as many as we let it", "2"),
     ),
 }
 

@@ -232,3 +232,52 @@ def scaled_step(optimizer, scale):
         return 0.5 * scale
     optimizer.step()
     return scale
+
+
+# %% 02.14
+class LeNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
+        )  # fmt: skip
+        self.head = nn.Sequential(
+            nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)
+        )
+
+    def forward(self, x):
+        return self.head(self.body(x).flatten(1))
+
+
+def train_lenet(images, labels, device):
+    model = LeNet().to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    losses = []
+    for _ in range(25):
+        for x, y in zip(images.split(16), labels.split(16)):
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    return model, losses
+
+
+# %% 02.14: without a class, and with a loader
+def train_lenet(images, labels, device):
+    layers = [nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2)]
+    layers += [nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()]
+    layers += [nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)]
+    model = nn.Sequential(*layers).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    pairs = torch.utils.data.TensorDataset(images, labels)
+    losses = []
+    for _ in range(25):
+        for x, y in torch.utils.data.DataLoader(pairs, batch_size=16, shuffle=True):
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    return model, losses

@@ -1,12 +1,18 @@
-"""Exercises on training: a loop that runs anywhere, and gradients of several replicas."""
+"""Exercises on training: a loop that runs anywhere, and gradients of several replicas, and a network of one's own."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
 import autolab as torch
 from autolab.nn import functional as F
 
+from autolab.vision.datasets import Digits
+from autolab.vision.models import lenet5
+
+from ..compare import Unfit, show
 from ..exercise import Case, Exercise, Mistake
 from .places import on_simulated
 
@@ -244,4 +250,98 @@ unequal = Exercise(
     leaves_out="parts without any image",
 )
 
-EXERCISES = (anywhere, unequal)
+# 02.14 LeNet on the GPU -----------------------------------------------------------------------------------------------
+
+
+@on_simulated
+def lenet_trained(answer, kinds, count, device):
+    torch.manual_seed(5)
+    digits = Digits(train=True, size=32)
+    chosen = (digits.targets[:, None] == torch.tensor(kinds)).any(1).nonzero()[:count, 0]
+    images, labels = digits.data[chosen].unsqueeze(1).float() / 255, digits.targets[chosen]
+    result = answer(images, labels, device)
+    if result is ...:
+        return {"result": result}
+    if (
+        not isinstance(result, tuple | list)
+        or len(result) != 2
+        or not isinstance(result[0], torch.nn.Module)
+    ):
+        raise Unfit(f"{show(result)} came back: return a pair, the model and the list of losses")
+    model, losses = result
+    there = {"shapes of the weights": sorted(tuple(p.shape) for p in model.parameters())}
+    there["the model is on"] = sorted({str(p.device) for p in model.parameters()})
+    there["losses are plain numbers"] = len(losses) > 0 and all(
+        isinstance(one, float) for one in losses
+    )
+    with torch.no_grad():
+        read = model.eval()(images.to(device)).argmax(1).cpu() == labels
+    return there | {"reads at least nine of ten training images": read.float().mean().item() >= 0.9}
+
+
+def train_lenet(
+    images, labels, device, epochs=25, build=lenet5, move=True, number=lambda loss: loss.item()
+):
+    """Solve the exercise; the switches make the usual wrong answers."""
+    model = build().to(device) if move else build()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    losses = []
+    for _ in range(epochs):
+        for x, y in zip(images.split(16), labels.split(16)):
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(number(loss))
+    return model, losses
+
+
+def _one_layer():
+    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(1024, 10))
+
+
+own_network = Exercise(
+    id="02.14",
+    title="LeNet on the GPU",
+    observe=lenet_trained,
+    reference=train_lenet,
+    variant=lambda **switches: partial(train_lenet, **switches),
+    cases=(
+        Case("16 images of 2, 3 and 8, on cuda:0", lambda: ((2, 3, 8), 16, "cuda:0")),
+        Case(
+            "16 images of 0, 1, 4 and 6, on the CPU",
+            lambda: ((0, 1, 4, 6), 16, "cpu"),
+            public=False,
+        ),
+    ),
+    mistakes=(
+        Mistake(
+            {"move": False},
+            "The batch is on the device, but the model is still on the CPU. Call model.to(device) before "
+            "you build the optimizer.",
+        ),
+        Mistake(
+            {"number": lambda loss: loss},
+            "The list contains tensors, and each of them keeps its graph in memory. Store loss.item() instead.",
+        ),
+        Mistake(
+            {"epochs": 1},
+            "The network has the right layers, but it doesn't read its own training images yet. "
+            "Train it for more epochs, or use a larger learning rate.",
+        ),
+        Mistake(
+            {"build": _one_layer},
+            "This network has other layers than LeNet. Build the seven layers of the table in their order.",
+        ),
+    ),
+    hints=(
+        "Write a class with __init__ and forward first, and try it: LeNet()(images[:1]).shape should be (1, 10).",
+        "nn.Sequential can hold all layers: nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), and so on. "
+        "nn.Flatten() stands before the first nn.Linear(400, 120).",
+        "The function builds the model, moves it, builds the optimizer, and runs the loop of train_epoch "
+        "for about 25 epochs. It returns model, losses.",
+    ),
+    leaves_out="how fast the training is, and images that it was not trained on",
+)
+
+EXERCISES = (anywhere, unequal, own_network)

@@ -1,4 +1,4 @@
-"""The exercise on rehearsal: some old examples of each class, together with the new ones."""
+"""The exercises on rehearsal: old examples together with new ones, and a network for drawings of one's own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import autolab as torch
 
 from ..compare import Unfit, show
 from ..exercise import Case, Exercise, Mistake
+from .networks import small
 
 
 def pair(labels, first):
@@ -107,4 +108,92 @@ rehearse = Exercise(
     leaves_out="the order of the images, because a DataLoader shuffles them",
 )
 
-EXERCISES = (rehearse,)
+# 03.15 a network for your own drawings --------------------------------------------------------------------------------
+
+CENTRES = 3 * torch.eye(4, 5)
+
+
+def around(kinds, each, seed):
+    """Return `each` inputs near the centre of each kind, and the kinds."""
+    draw = torch.Generator().manual_seed(seed)
+    labels = torch.tensor(kinds).repeat(each)
+    return CENTRES[labels] + 0.6 * torch.randn(len(labels), 5, generator=draw), labels
+
+
+def learned(answer, seed, count):
+    """Return what a network reads after it has learned a fourth kind from a few inputs."""
+    model = small(seed, classes=4)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        train(model, [around([0, 1, 2], 20, seed)], 40)
+        result = answer(model.eval(), around([3], count, seed + 1), around([0, 1, 2], 8, seed + 2))
+    if result is ...:
+        return {"result": result}
+    if not isinstance(result, torch.nn.Module):
+        raise Unfit(f"{show(result)} came back: return the network")
+    said = "training mode" if result.training else "evaluation mode"
+    result.eval()
+    return {
+        "reads at least nine of ten new drawings": _right(result, around([3], 40, seed + 3)) >= 0.9,
+        "reads at least nine of ten old images": _right(result, around([0, 1, 2], 40, seed + 4))
+        >= 0.9,
+        "the network is in": said,
+    }
+
+
+def _right(model, pairs):
+    with torch.no_grad():
+        return (model(pairs[0]).argmax(1) == pairs[1]).float().mean().item()
+
+
+def train(model, sets, epochs, lr=0.1):
+    """Train on several sets of (inputs, labels) together."""
+    model.train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+    inputs, labels = (torch.cat(parts) for parts in zip(*sets))
+    for _ in range(epochs):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+    return model
+
+
+def learn(model, mine, old, epochs=40):
+    """Solve the exercise."""
+    return train(model, [mine, old], epochs).eval()
+
+
+own_drawings = Exercise(
+    id="03.15",
+    title="A network for your own drawings",
+    observe=learned,
+    reference=learn,
+    cases=(
+        Case("6 drawings of a new kind, 8 old images of each of three kinds", lambda: (1, 6)),
+        Case("10 drawings, another network", lambda: (2, 10), public=False),
+    ),
+    mistakes=(
+        Mistake(
+            lambda model, mine, old: train(model, [mine], 40).eval(),
+            "The network reads your drawings, but it has forgotten the old images. Put old images into the "
+            "training, too.",
+        ),
+        Mistake(
+            lambda model, mine, old: train(model, [old], 40).eval(),
+            "The network still reads the old images, but not your drawings. Train it on the pair mine as well, for enough steps.",
+        ),
+        Mistake(
+            lambda model, mine, old: train(model, [mine, old], 40),
+            "The network has learned both, but it is still in training mode, so its answers depend on the "
+            "batch. Call model.eval() before you return it.",
+        ),
+    ),
+    hints=(
+        "Which images does the network have to see so that it doesn't forget? Exercise 03.13 had the same problem.",
+        "Put both pairs together with torch.cat, and train for about 40 steps in training mode.",
+        "Call model.train(), build SGD with lr=0.1 and momentum=0.9, run the loop, and return model.eval().",
+    ),
+    leaves_out="augmentation, and drawings that look like an old kind",
+)
+
+EXERCISES = (rehearse, own_drawings)

@@ -1,9 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 1. One number and its slope
 #
-# Training a network means changing its numbers until its answers are good. Let's begin with the smallest case, a single number $w$. A **loss** tells us how bad this number is. Here the loss is $(w-1)^2$, so the best value would be $w = 1$. We stand at $w = 3$ instead.
+# Training a network means changing its numbers until its answers are good. Let's begin with the smallest case, a single number $w$. A **loss** tells us how bad this number is. In our example the loss is $(w-1)^2$, so the best value would be $w = 1$, but we stand at $w = 3$.
 #
-# Which way should we go? To find out, we nudge $w$ a little up and a little down, and compare the two losses.
+# To find out which way to go, we nudge $w$ a little up and a little down, and compare the two losses.
 
 # %% tags=["code"]
 def loss_of(w):

@@ -1,13 +1,13 @@
 # %% [markdown] tags=["section"]
 # ## 2. A network and its 78,010 numbers
 #
-# Draw a digit from 5 to 9, and tell the pad which digit you meant. If you would rather not draw, keep the 7 that is already there. Then let the network read it.
+# Draw a digit from 5 to 9, and tell the pad which digit you meant. If you would rather not draw, keep the 7 that is already there. Then run the next cell, in which the network reads your digit.
 
 # %% tags=["draw"]
 pad = autolab.DrawDigit(*hand.my_digit())
 pad
 
-# %% tags=["run"]
+# %% tags=["run", "cover"]
 network = hand.network()                        # it has learned the digits 0 to 4
 image = pad.image[None]                         # a batch of one image
 label = torch.tensor([pad.label])
@@ -21,11 +21,11 @@ axes = plots.digit(pad.image, probabilities, title=f"the network says {guess}")
 hand.save_digit(pad.image, pad.label);          # the next lessons use it
 
 # %% [markdown] tags=["explain"]
-# A **tensor** is an array of numbers. It can be a single number, a row (a vector), a table (a matrix), or have more dimensions, as an image does. A **network** is a formula that turns one tensor into another. The numbers in the formula that we may choose are its **parameters**, and this network has 78,010 of them.
+# A **tensor** is an array of numbers, that is, a single number, a row (a vector), a table (a matrix), or something with more dimensions, such as an image. A **network** is a formula that turns one tensor into another. The numbers in the formula that we may choose are its **parameters**, and this network has 78,010 of them.
 #
-# Its ten outputs go through **softmax**, which turns them into ten probabilities that add up to 1. The loss measures how wrong these are: it is minus the logarithm of the probability of the right digit. If the network were certain and right, the loss would be 0. The shipped 7 got a probability of 0.0015, so its loss is 6.5. That is no surprise, because the network was never taught a 7. (If it read your digit correctly, draw a messier one and run the cell again.)
+# The network's ten outputs go through **softmax**, which turns them into ten probabilities that add up to 1. The loss measures how wrong these are, because it is minus the logarithm of the probability of the right digit. If the network were certain and right, the loss would be 0. The shipped 7 got a probability of 0.0015, so its loss is 6.5. That is no surprise, because the network was never taught a 7. (If it read your digit correctly, draw a messier one and run the cell again.)
 #
-# Now let's do to the network what we did to $w$. We choose one of its parameters, nudge it up and down, and measure the slope of the loss.
+# Now let's do to the network what we did to $w$. We choose one of its parameters, nudge it up and down, and measure the slope of the loss. The picture then shows the loss for larger changes of this one parameter, while all the others stay as they are.
 
 # %% tags=["run"]
 bias = network.fc.bias                          # ten parameters of the last layer
@@ -39,6 +39,8 @@ def loss_if(change):
 
 slope = (loss_if(0.01) - loss_if(-0.01)) / 0.02
 print(f"slope of the loss for this parameter: {slope:.3f}")
+axes = plots.tangent(loss_if, at=0, slope=slope, span=(-6, 12),
+                     xlabel="change of the parameter")
 
 # %% tags=["predict"]
 q1 = predict("01.q1")
@@ -64,7 +66,7 @@ autolab.blame(F.cross_entropy(network(pixels), label), {"your digit": pixels})
 #
 # We can also ask for the gradient with respect to the image instead of the parameters. The last picture shows that gradient, multiplied by the ink of each pixel: where it is vermillion, your ink raised the loss. So you can see which strokes misled the network.
 #
-# One call of `backward()` found 78,010 slopes, and it took about as long as running the network a few times. How is that possible? The next sections answer this question step by step.
+# One call of `backward()` found 78,010 slopes, and it took about as long as running the network a few times. The next sections show step by step how that is possible.
 #
 # **Takeaway:** for every number, the gradient tells you how much the loss changes if you nudge that number.
 # PyTorch on [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html).

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 3. Downhill
 #
-# What can we do with a gradient? With one number, we had to choose between left and right. With two numbers, $w$ and $b$, we can walk in any direction. Let's take the loss $(w-1)^2 + 8b^2$ and try four directions, with steps of the same length.
+# Now that we have a gradient, what can we do with it? With one number, we only had to choose between left and right, but with two numbers, $w$ and $b$, we can walk in any direction. Let's take the loss $(w-1)^2 + 8b^2$ and try four directions, with steps of the same length.
 
 # %% tags=["code"]
 w, b = torch.tensor(4.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
@@ -22,9 +22,9 @@ for name, dw, db in [("along the gradient", 6, 16), ("against it", -6, -16),
 LossLandscape(valley, {"w": w, "b": b}, optimizers=["SGD"], lr=0.07, steps=30)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** The picture shows the loss from above, and darker means higher. The lowest point is at $w = 1$, $b = 0$. Step through the path, and then type the rates 0.11 and 0.13 into the field *rate* to see what a larger step does.
+# **Why.** The picture shows the loss from above, where darker means higher, so the lowest point is at $w = 1$, $b = 0$. Step through the path, and then type the rates 0.11 and 0.13 into the field *rate* to see what a larger step does.
 #
-# The gradient, here $(6, 16)$, points in the direction of **steepest ascent**. Of all steps of the same length, a step along the gradient raises the loss the most. The opposite direction is the **steepest descent**. It doesn't have to point straight at the goal, as you can see in the picture. It is also only valid nearby, so we take a small step, compute the gradient again, and take the next step. This is called **gradient descent**:
+# The gradient, here $(6, 16)$, points in the direction of **steepest ascent**. This means that of all steps of the same length, a step along the gradient raises the loss the most, and a step in the opposite direction lowers it the most. As you can see in the picture, this **steepest descent** doesn't have to point straight at the goal. It is also only valid nearby, so we take a small step, compute the gradient again, and take the next step. This method is called **gradient descent**:
 #
 # $$w \leftarrow w - \eta \, \bar w$$
 #

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 4. Where the formula is kept
 #
-# How can `backward()` know which formula it has to differentiate? We never told it. Read these three lines, and answer the question before you run them.
+# How can `backward()` know which formula it has to differentiate, although we never told it? Read these three lines, and answer the question before you run them.
 #
 # ```
 # x = torch.tensor(2.0, requires_grad=True)     # line 1: I will ask for a gradient for x
@@ -39,9 +39,9 @@ explorer.ask("x", "grad", id="01.a1")
 explorer
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Step 1 is the **forward pass**. It computes the value of `z`, and because an input requires a gradient, it also leaves a node behind. The following steps are the **backward pass**, in which gradients flow from the result back to the inputs. It starts with $\bar z = 1$, because the slope of a number with respect to itself is 1.
+# **Why.** Step 1 is the **forward pass**, which computes the value of `z`. Because an input requires a gradient, it also leaves a node behind. The following steps are the **backward pass**, in which gradients flow from the result back to the inputs. The backward pass starts with $\bar z = 1$, because the slope of a number with respect to itself is 1.
 #
-# For a product $z = a \cdot b$ the rule is $\bar a = \bar z \cdot b$ and $\bar b = \bar z \cdot a$. In this picture both factors are `x`, so two arrows connect `x` with the node, and a gradient flows back along each of them. Together they give $3 + 3 = 6$, which is $2x$. The yellow tabs on the node are the two factors. They were saved in the forward pass because the rule needs them later.
+# For a product $z = a \cdot b$ the rule is $\bar a = \bar z \cdot b$ and $\bar b = \bar z \cdot a$. In this picture both factors are `x`, so two arrows connect `x` with the node, and a gradient flows back along each of them. Together these two gradients give $3 + 3 = 6$, which is $2x$, as you would expect. The yellow tabs on the node are the two factors, which were saved in the forward pass because the rule needs them later.
 #
 # **Takeaway:** the graph is written while you compute, with one node for each operation.
 # PyTorch explains it in [how autograd encodes the history](https://docs.pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes-the-history).
@@ -49,7 +49,7 @@ explorer
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.1: from a picture to code
 #
-# This is the graph of a function of two tensors, and the result is on the right. Write a function that records exactly this graph. You need `torch.log` and `torch.sin`.
+# This is the graph of a function of two tensors, and the result is on the right. Write a function that records exactly this graph, with the help of `torch.log` and `torch.sin`.
 #
 # ```
 # x1 ───────┐

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 5. Leaves
 #
-# Networks usually start with small numbers. Suppose you want a vector `v` of small weights, and you write it in one line, as in the next question. It looks harmless. Does `v` get its gradient?
+# Networks usually start with small numbers. Suppose you want a vector `v` of small weights, and you write it in one line, as in the next question. The line looks harmless, but does `v` get its gradient?
 
 # %% tags=["predict"]
 q3 = predict("01.q3")
@@ -18,7 +18,7 @@ print("v.grad =", kept)
 q3.reveal(kept)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** A **leaf** is a tensor that no recorded operation has made, so the graph ends there. `backward()` fills `.grad` only for leaves that require a gradient. `v` has a `grad_fn`, which means that it is the result of an operation, namely of the multiplication by 0.1. A gradient did arrive at `v`, but it was passed on and then dropped. The leaf is the tensor inside the brackets, and it no longer has a name. Other harmless-looking operations, such as `.double()`, do the same.
+# **Why.** A **leaf** is a tensor that no recorded operation has made, so the graph ends there. `backward()` fills `.grad` only for leaves that require a gradient. `v` has a `grad_fn`, which means that it is the result of an operation, namely of the multiplication by 0.1. A gradient did arrive at `v`, but it was passed on and then dropped, because the leaf is the tensor inside the brackets, which no longer has a name. Other harmless-looking operations, such as `.double()`, do the same.
 #
 # The flag `requires_grad` spreads forward: a result requires a gradient as soon as one of its inputs does. If you compute with plain data only, no graph is recorded at all.
 #
@@ -28,7 +28,7 @@ q3.reveal(kept)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.2: a weight that keeps its gradient
 #
-# `make_weight(values)` should return a leaf that contains the values times 0.1, so that `backward()` fills its `.grad`. The code below makes the mistake that you have just seen. Fix it.
+# `make_weight(values)` should return a leaf that contains the values times 0.1, so that `backward()` fills its `.grad`. The code below makes the mistake that you have just seen, so your task is to fix it.
 
 # %% tags=["exercise"]
 def make_weight(values):

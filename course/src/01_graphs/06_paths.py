@@ -31,21 +31,24 @@ print("Every path contributes 1. Together they give", x.grad)
 # %% tags=["reveal"]
 q4.reveal(x.grad)
 
-# %% [markdown] tags=["explain", "keep"]
+# %% [markdown] tags=["explain"]
 # **Why.** There are only twenty nodes, but a million paths. `backward()` doesn't follow the paths one by one. Instead it visits each node once, after every gradient for that node has arrived, and passes on the *sum*. That single visit stands for all the paths through the node, so twenty visits were enough.
 #
-# This also answers the question of section 2. If we worked from the inputs to the result, we would need one pass for each of the 78,010 parameters. From the result back to the inputs, one pass is enough for all of them, because a network has a single result, its loss. This way of working is called **reverse mode**, or backpropagation.
+# This also answers the question of section 2, as the next picture shows.
+
+# %% tags=["picture"]
+axes = plots.modes(inputs=4)
+
+# %% [markdown] tags=["explain", "keep"]
+# If we worked from the inputs to the result, we would need one pass for each of the 78,010 parameters. From the result back to the inputs, one pass is enough for all of them, because a network has a single result, its loss. This way of working is called **reverse mode**, or backpropagation.
 #
 # **Takeaway:** multiply along each path and add over the paths; `backward()` does this with one visit to each node.
 # PyTorch shows the same in [a gentle introduction to autograd](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).
 
-# %% tags=["words"]
-in_words("01.w1")
-
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.3: sum over the paths
 #
-# Here is a small network of five numbers. Work out the derivative of `L` with respect to `a` by hand, and write it as a formula. There are two paths.
+# Here is a small network of five numbers, in which two paths lead from `L` back to `a`. Work out the derivative of `L` with respect to `a` by hand, and write it as a formula.
 #
 # ```
 # b = w1 * a

@@ -22,7 +22,7 @@ q5.reveal(before)
 # %% [markdown]
 # Predict what happens to the gradient of `a`, and answer the question in the picture. Then step through the backward pass, starting at step 5, and watch `x`: when do contributions arrive, and when does `x.grad` receive their sum?
 #
-# After that, you play the engine yourself on another graph. If you decide something wrong, your decision is carried out, so you can see where it leads. Then you go back and decide again.
+# After that, you play the engine yourself on another graph. If you decide something wrong, your decision is carried out, so you can see where it leads before you go back and decide again.
 
 # %% tags=["picture"]
 explorer = autolab.explore(z)
@@ -32,13 +32,10 @@ explorer
 # %% tags=["practice"]
 autolab.practice(level=3, seed=1)
 
-# %% tags=["words"]
-in_words("01.w2")
-
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** The engine repeats one move. It takes a node whose gradient is complete, computes the gradients of the node's inputs, and adds them to what those inputs have received so far. In our example that gives $\bar b = 1 + 6 = 7$, $\bar a = 4$, and finally $\bar x = 7 \cdot 2 + 7 \cdot 2 + 4 \cdot 3 = 40$.
+# **Why.** The engine repeats one move until nothing is left to do: it takes a node whose gradient is complete, computes the gradients of the node's inputs, and adds them to what those inputs have received so far. In our example that gives $\bar b = 1 + 6 = 7$, $\bar a = 4$, and finally $\bar x = 7 \cdot 2 + 7 \cdot 2 + 4 \cdot 3 = 40$.
 #
-# Before the pass `x.grad` is `None`. That means "not computed yet", and it is different from zero. A zero would claim that a tiny change of `x` doesn't change `z`, and we don't know that yet. The gradient of `a` was 4 for a moment. It was passed on and then **freed**, because `a` is not a leaf. (If you want to keep it, call `a.retain_grad()` before the pass.)
+# Before the pass `x.grad` is `None`, which means "not computed yet". That is different from zero, because a zero would claim that a tiny change of `x` doesn't change `z`, and we don't know that yet. The gradient of `a` was 4 for a moment, but then it was passed on and **freed**, because `a` is not a leaf. (If you want to keep it, call `a.retain_grad()` before the pass.)
 #
 # **Takeaway:** `None` is not zero; a node runs when its gradient is complete; only leaves keep their gradient.
 # PyTorch on [`retain_grad`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html).

@@ -18,7 +18,7 @@ for turn in (1, 2):
 q6.reveal(x.grad)
 
 # %% [markdown]
-# `autolab.record()` records everything that really happens inside its block. The block below runs the two passes again, then clears the gradient, and then takes a step. Predict where `x` ends up. When you step through the recording afterwards, compare step 5 with step 11.
+# `autolab.record()` records everything that really happens inside its block. The block below runs the two passes again, then clears the gradient, and then takes a step. First predict where `x` ends up, and when you step through the recording afterwards, compare step 5 with step 11.
 
 # %% tags=["predict"]
 q7 = predict("01.q7")
@@ -39,7 +39,7 @@ autolab.explore(recording)
 q7.reveal(x)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** `backward()` **accumulates**: it adds the new gradient to whatever is in `.grad`. Here $6 + 6 = 12$. This is the rule of section 6 again, because two results computed from one leaf are just more paths, and 12 is the gradient of their sum. Accumulation is useful. For example, a **batch**, the examples of one step, can be fed in two halves if it is too large for the memory.
+# **Why.** `backward()` **accumulates**: it adds the new gradient to whatever is in `.grad`. Here $6 + 6 = 12$ is the result. This is the rule of section 6 again, because two results computed from one leaf are just more paths, and 12 is the gradient of their sum. Accumulation is useful if, for example, a **batch** (the examples of one step) is too large for the memory, because then you can feed it in two halves.
 #
 # In gradient descent, however, each step needs the gradient of *its own* loss. So we clear the gradient in every step, with `w.grad = None` or `w.grad.zero_()`. The right moment is after the step has used it, and before the next `backward()`. If you clear it between `backward()` and the step, the step subtracts zero and nothing moves.
 #
@@ -49,7 +49,7 @@ q7.reveal(x)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.4: a loop that forgets to clear
 #
-# `descend` should walk downhill on $(w - 3)^2$, but it overshoots, because one line is missing. Fix it.
+# `descend` should walk downhill on $(w - 3)^2$, but it overshoots, because one line is missing. Add the line that is needed.
 
 # %% tags=["exercise"]
 def descend(start, lr, steps):

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 9. Keep the step out of the graph
 #
-# You have seen `torch.no_grad()` several times now. What goes wrong without it? Let's try. The first step below fails on purpose, so we catch the error and print it.
+# You have seen `torch.no_grad()` several times now, so let's find out what goes wrong without it. The first step below fails on purpose, and we catch the error and print it.
 
 # %% tags=["code"]
 w = torch.tensor(3.0, requires_grad=True)
@@ -16,9 +16,9 @@ with torch.no_grad():
 print("with no_grad():", w)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** A step changes a weight, but the step isn't part of the function that we differentiate. If the subtraction were recorded, `w` would become the result of an operation and would no longer be a leaf. PyTorch therefore refuses it. Inside `with torch.no_grad():` nothing is recorded, so the step is allowed.
+# **Why.** A step changes a weight, but the step isn't part of the function that we differentiate. If the subtraction were recorded, `w` would become the result of an operation and would no longer be a leaf, and therefore PyTorch refuses it. Inside `with torch.no_grad():` nothing is recorded, so the step is allowed.
 #
-# What about `w = w - 0.1 * w.grad`? That raises no error, which is worse. It creates a new tensor and gives it the name `w`, while the old tensor stays as it was. If a network holds the old tensor, it never notices the step.
+# The line `w = w - 0.1 * w.grad` raises no error, which is worse. It creates a new tensor and gives it the name `w`, while the old tensor stays as it was. If a network holds the old tensor, it never notices the step.
 #
 # **Takeaway:** change weights in place, under `no_grad()`. There are further ways to keep something out of the graph, and [Ways to leave the graph](more/01_ways_out.ipynb) compares them.
 # PyTorch on [locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).

@@ -53,7 +53,7 @@ print(f"a = {a.item():.2f}, b = {b.item():.2f}")
 q29.reveal()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Both loops find the same line, because they compute the same gradients and take the same steps. The loss falls quickly at first. Later it levels off at about 0.01, since no line can pass through all the noise in the points. The line is also a little off $1 + 2x$ for the same reason: the noise has moved the best line.
+# **Why.** Both loops find the same line, because they compute the same gradients and take the same steps. The loss falls quickly at first, and later it levels off at about 0.01, since no line can pass through all the noise in the points. The line is also a little off $1 + 2x$ for the same reason, because the noise has moved the best line.
 #
-# **Takeaway:** forward, clear, backward, step. That is a training loop.
+# **Takeaway:** a training loop repeats four steps, which are forward, clear, backward and step.
 # PyTorch on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).

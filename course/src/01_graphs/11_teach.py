@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section", "exercise"]
 # ## 11. Teach the network your digit
 #
-# Let's go back to your digit. You now know everything that is needed to teach it to the network.
+# Let's go back to your digit, because you now know everything that is needed to teach it to the network.
 #
 # ### Exercise 01.5: teach a network one digit
 #
@@ -40,11 +40,11 @@ print(f"other digits read correctly: {right_before} of 180 before, {right_after}
 axes = plots.chances({"before": before, "after": after}, title=f"your {pad.label}")
 
 # %% [markdown] tags=["explain"]
-# After forty steps with one image, the probability of the shipped 7 has risen from 0.2 % to 21 %. That is more than for any other digit, so the network now reads it. This is the answer to the question of this lesson: you change *all* 78,010 numbers, each a little, and the gradient says by how much. No single number was wrong.
+# After forty steps with one image, the probability of the shipped 7 has risen from 0.2 % to 21 %. That is more than for any other digit, so the network now reads it. This is the answer to the question of this lesson: you change *all* 78,010 numbers, each a little, and the gradient says by how much. So no single number was wrong.
 #
-# But look at the other digits. After the shipped 7 the network reads 149 of the 180, and before it read 177. It has *forgotten* some of what it knew, because nothing in your loss asked it to keep that. If you try `lr=0.01`, the steps are so long that it forgets nearly everything. In lesson 3 you will prevent this.
+# But look at the other digits, too. After the shipped 7 the network reads 149 of the 180, and before it read 177. It has *forgotten* some of what it knew, because nothing in your loss asked it to keep that. If you try `lr=0.01`, the steps are so long that it forgets nearly everything, which you will prevent in lesson 3.
 #
-# The last picture shows the whole graph, from the loss back to your pixels. The cell also writes `my_digit.html`, a page that you can send to a friend. It works without Python.
+# The last picture shows the whole graph, from the loss back to your pixels. The cell also writes `my_digit.html`, a page that you can send to a friend, because it works without Python.
 
 # %% tags=["picture", "look"]
 pixels = image.clone().requires_grad_()
@@ -57,7 +57,7 @@ explorer
 progress("01")
 
 # %% [markdown] tags=["keep", "further"]
-# **Takeaway:** loss, `backward()`, a small step down, clear. That is how networks learn. [Lesson 2](02_gpu.ipynb) makes it fast, and [lesson 3](03_finetuning.ipynb) teaches the network your hand without forgetting.
+# **Takeaway:** networks learn by repeating a few simple steps: compute the loss, call `backward()`, take a small step down, and clear. [Lesson 2](02_gpu.ipynb) makes it fast, and [lesson 3](03_finetuning.ipynb) teaches the network your hand without forgetting.
 # PyTorch shows a [whole training](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html).
 #
 # ## Going further

@@ -9,7 +9,7 @@ q1
 
 # %% tags=["code"]
 image, label = hand.my_digit()
-digits = torch.vision.datasets.Digits(train=True, size=32)
+digits = autolab.vision.datasets.Digits(train=True, size=32)
 images = digits.data.unsqueeze(1).float() / 255            # 1,437 images of 32x32
 labels = digits.targets
 
@@ -37,7 +37,7 @@ q1.reveal(on_cpu, on_gpu)
 # %% [markdown]
 # Now we give each step more to do, because several digits can go through the network together. How does the time *per digit* change with the size of the batch?
 
-# %% tags=["code"]
+# %% tags=["code", "cover"]
 batch_sizes = [1, 8, 32, 64]
 per_digit = {
     where: [1e6 * step_time(where, images[:n], labels[:n]) / n for n in batch_sizes]

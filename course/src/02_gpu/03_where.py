@@ -1,7 +1,14 @@
 # %% [markdown] tags=["section"]
 # ## 2. Where a tensor is
 #
-# A GPU has its own memory, so every tensor is either on the CPU or on a GPU, and `.device` tells you where. Suppose you want to move a tensor, and then a whole model, with one short line each.
+# A GPU has its own memory, so every tensor is either on the CPU or on a GPU, and `.device` tells you where. The picture shows how many bytes per second each part of the model machine can move. The thicker the line, the more it carries, and the **bus** between the two memories is by far the thinnest.
+
+# %% tags=["picture"]
+plots.machine({"CPU": 20, "GPU": 224}, bus=6)
+plt.show()
+
+# %% [markdown]
+# Suppose you want to move a tensor, and then a whole model, with one short line each.
 
 # %% tags=["predict"]
 q2 = predict("02.q2")
@@ -23,7 +30,8 @@ model = nn.Linear(3, 2)
 weight = model.weight
 model.to(device)
 print("model.to(device), alone: ", model.weight.device)
-print("still the same parameter:", model.weight is weight, "- a leaf:", weight.is_leaf)
+same = "the same object" if model.weight is weight else "another object"
+print("model.weight is", same, "as before; is_leaf:", weight.is_leaf)
 
 # %% tags=["reveal"]
 q2.reveal(after)

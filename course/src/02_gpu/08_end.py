@@ -1,34 +1,30 @@
-# %% [markdown]
-# ### Two ideas in a new setting
+# %% [markdown] tags=["section", "exercise"]
+# ## 7. A network of your own, on the GPU
 #
-# Let's meet two ideas of this lesson again. You don't need a GPU for the first one, because it is about leaves:
+# So far you have completed functions that were nearly finished. Now write a whole training, from an empty cell: a network, its move to the device, an optimizer and a loop. The network is **LeNet**, which read the digits on bank cheques in the 1990s. These are its layers, for images of 32 by 32 pixels:
+#
+# | layer | what it does | shape of its result |
+# |---|---|---|
+# | convolution, 5 by 5 | from 1 channel to 6, then ReLU | 6, 28, 28 |
+# | max pooling, 2 by 2 | keeps the largest of four numbers | 6, 14, 14 |
+# | convolution, 5 by 5 | from 6 channels to 16, then ReLU | 16, 10, 10 |
+# | max pooling, 2 by 2 | keeps the largest of four numbers | 16, 5, 5 |
+# | linear | from 400 numbers to 120, then ReLU | 120 |
+# | linear | from 120 numbers to 84, then ReLU | 84 |
+# | linear | from 84 numbers to 10 scores | 10 |
+#
+# ### Exercise 02.14: LeNet on the GPU
+#
+# Write `train_lenet(images, labels, device)`. It builds the network, trains it on the device until it reads at least nine of ten of the images, and returns a pair: the model, and a list with the loss of each step as a plain number. The checker tries it with 16 images, so it takes a few seconds. Then train your LeNet on the 1,237 images of section 5, and count how many of the 200 validation images it reads.
 
-# %% tags=["picture"]
-rate = torch.tensor([0.5, 2.0], requires_grad=True).double()
-again = autolab.explore((rate * rate).sum())
-again.ask("rate", "state", id="02.a4")
-again
+# %% tags=["exercise"]
+train_lenet = ...           # replace this line by your class and your function
 
-# %% tags=["predict"]
-q26 = predict("02.q26")
-q26
+check("02.14", train_lenet)
 
-# %% tags=["code"]
-a = torch.ones(1000, 1000, device=device)
-torch.cuda.synchronize()
-ticks = [clock()]
-h = a @ a
-ticks.append(clock())
-best = h.max()
-ticks.append(clock())
-number = best.item()
-ticks.append(clock())
-taken = np.diff(ticks)
-for line, t in zip(("h = a @ a", "best = h.max()", "number = best.item()"), taken):
-    print(f"{line:20} {1e6 * t:4.0f} µs")
-
-# %% tags=["reveal"]
-q26.reveal(taken)
+# %% [markdown] tags=["keep"]
+# **Takeaway:** a training consists of a model, an optimizer and a loop, and only two lines of it name the device.
+# PyTorch on [building a network](https://docs.pytorch.org/tutorials/beginner/basics/buildmodel_tutorial.html).
 
 # %% [markdown] tags=["end"]
 # ## Your result, and a page to show

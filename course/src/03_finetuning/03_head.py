@@ -1,7 +1,11 @@
 # %% [markdown] tags=["section"]
 # ## 2. A new head, and who trains it
 #
-# The last layer, `model.fc`, is the **head**, and all layers before it are the **body**. For a new task you usually replace the head and keep the body, because its features are useful. The loss is the **cross-entropy**, that is, minus the logarithm of the probability of the right digit.
+# The last layer, `model.fc`, is the **head**, and all layers before it are the **body**. For a new task you usually replace the head and keep the body, because its features are useful. The picture shows both parts of our network. As you see, nearly all of its numbers are in the body. The loss is the **cross-entropy**, that is, minus the logarithm of the probability of the right digit.
+
+# %% tags=["picture"]
+plots.layers(hand.network())
+plt.show()
 
 # %% tags=["predict"]
 q2 = predict("03.q2")
@@ -53,7 +57,8 @@ model.fc = nn.Linear(64, 10)
 start = F.cross_entropy(model(few), few_labels)
 moved = layers_that_move(model, optimizer)
 end = F.cross_entropy(model(few), few_labels)
-print("move:", moved, "- the loss fell:", (end < start).item())
+print(f"loss: {start.item():.1f} before the three steps, {end.item():.1f} after")
+print("layers that have changed:", moved)
 
 # %% tags=["reveal"]
 q3.reveal(moved)

@@ -43,10 +43,7 @@ autolab.practice(y)
 model = hand.network().requires_grad_(False)
 model.fc.requires_grad_(True)
 panel = FreezePanel(model, forward=lambda: F.cross_entropy(model(one_each), one_labels))
-panel
-
-# %% tags=["picture"]
-panel.explorer
+display(panel, panel.explorer)
 
 # %% [markdown] tags=["explain"]
 # **Why.** `requires_grad` spreads forward: a result requires a gradient as soon as one of its inputs does. If only the head is trained, its product is the first operation for which this is the case. The layers before it leave no nodes behind, save no tensors, and need no backward pass. That is why training only the head is cheap.

@@ -4,9 +4,10 @@
 # A single image of your digit is not much. But if you rotate and shift a 7, it is still a 7. So you can make eight versions of your image and add them to the hundred images. Making new examples like this is called **augmentation**.
 
 # %% tags=["code"]
-move = torch.vision.transforms.Compose([
-    torch.vision.transforms.RandomRotation(12),
-    torch.vision.transforms.RandomCrop(32, padding=3),
+transforms = autolab.vision.transforms          # torchvision.transforms in PyTorch
+move = transforms.Compose([
+    transforms.RandomRotation(12),
+    transforms.RandomCrop(32, padding=3),
 ])
 torch.manual_seed(0)
 mine = torch.stack([move(image) for _ in range(8)])
@@ -63,7 +64,7 @@ print(f"versions of your {label} read right:",
 # %% tags=["reveal"]
 q9.reveal(after)
 
-# %% tags=["picture"]
+# %% tags=["picture", "cover"]
 with torch.no_grad():
     at_last = model.eval()(image[None]).softmax(1)[0]
     at_first = hand.network()(image[None]).softmax(1)[0]
@@ -79,3 +80,15 @@ plt.show()
 #
 # **Takeaway:** a few examples, rotated and shifted, among a rehearsal of the old digits are enough to learn your hand.
 # PyTorch on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html).
+
+# %% [markdown] tags=["exercise"]
+# ### Exercise 03.15: a network for your own drawings
+#
+# The kit prepared the training above for you. Now write one yourself, from an empty cell. `learn(model, mine, old)` receives a pretrained network and two pairs of images and labels: your drawings, and images that the network has read so far. It trains the network until it reads both, and returns it in evaluation mode.
+#
+# When the checker accepts your function, use it. In a new cell, `autolab.DrawDigit()` gives you a pad, and `pad.image` and `pad.label` hold what you drew. Draw three digits that this network misreads, keep a fourth drawing of each digit aside, and find out whether the trained network reads the fourth one.
+
+# %% tags=["exercise"]
+learn = ...                 # replace this line by your function
+
+check("03.15", learn)

@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Lesson 4: An engine, built and read
 #
-# In the last three lessons, one call did the hard part. `backward()` found the gradient for each of 78,010 numbers, and you only used it.
+# In the last three lessons, one call did the hard part for you. `backward()` found the gradient for each of 78,010 numbers, and you only had to use it.
 #
 # **How would you build `backward()` yourself?**
 #
-# In this lesson you do. It takes eight small steps and fewer than 100 lines of Python. You will step through *your* engine in the explorer, break it on purpose, and train a network with it that reads digits.
+# In this lesson you build it, in eight small steps and fewer than 100 lines of Python. You will step through *your* engine in the explorer, break it on purpose, and use it to train a network that reads digits.
 #
-# You need lesson 1, because you will build what you have seen there: gradients, the chain rule, and graphs in which paths meet. The lesson takes about 90 minutes.
+# You need lesson 1, because you will build what you have seen there, that is, gradients, the chain rule, and graphs in which paths meet. The lesson takes about 90 minutes, and your answers are kept if you stop in between.
 #
-# In each step you answer a question, write a few lines, check them, and look at the result. Later steps build on earlier ones. If one of your parts isn't right yet, the model solution takes its place, and the notebook tells you so. That way you can always go on. `hint("04.1")` gives you hints, one at a time.
+# In each step you answer a question, write a few lines, check them, and look at the result. Because later steps build on earlier ones, the model solution takes the place of a part that isn't right yet, so that you can always go on. The notebook tells you when that happens. If you get stuck, `hint("04.1")` gives you hints, one at a time.
 
 # %% tags=["setup", "colab"]
 

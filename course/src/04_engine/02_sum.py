@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section", "exercise", "explain"]
 # ## 2. Addition
 #
-# An operation does two things. It computes the result, and it keeps what the backward pass will need. For a sum, this is easy: if one summand rises by 0.1, the sum also rises by 0.1, whatever the numbers are. So both local derivatives are 1.
+# An operation does two things: it computes the result, and it keeps what the backward pass will need. For a sum, this is easy. If one summand rises by 0.1, the sum also rises by 0.1, whatever the numbers are, so both local derivatives are 1.
 #
 # ### Exercise 04.2: addition
 #
@@ -14,7 +14,7 @@ def add(self, other):
 check("04.2", add)
 
 # %% [markdown]
-# If we store your function as `Value.__add__`, Python calls it for `a + b`. Then we can look at your engine in the explorer. The explorer only reads `data`, `parents`, `op` and `local`. You haven't written a backward pass yet, so it multiplies your local derivatives itself, and says so.
+# If we store your function as `Value.__add__`, Python calls it for `a + b`, and then we can look at your engine in the explorer. The explorer only reads `data`, `parents`, `op` and `local`. Because you haven't written a backward pass yet, it multiplies your local derivatives itself, and says so.
 
 # %% tags=["code", "picture"]
 Value.__add__ = use("04.2", add)
@@ -23,5 +23,5 @@ y = a + b
 autolab.explore(y)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a sum passes the gradient that arrives on to both of its parents, unchanged. PyTorch's node for it is called
-# [`AddBackward0`](https://docs.pytorch.org/docs/stable/notes/autograd.html).
+# **Takeaway:** a sum passes the gradient that arrives on to both of its parents, unchanged.
+# PyTorch's node for a sum is called [`AddBackward0`](https://docs.pytorch.org/docs/stable/notes/autograd.html).

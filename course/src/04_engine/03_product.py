@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 3. Multiplication
 #
-# For a product, the local derivatives depend on the numbers. Predict one of them before we measure it with a nudge.
+# For a product, the local derivatives depend on the numbers. Try to predict one of them before we measure it with a nudge.
 
 # %% tags=["predict"]
 q1 = predict("04.q1")
@@ -35,5 +35,5 @@ y = b + c
 autolab.explore(y)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** an operation keeps whatever its rule will need later. PyTorch calls this a
-# [saved tensor](https://docs.pytorch.org/docs/stable/notes/autograd.html#saved-tensors).
+# **Takeaway:** an operation keeps whatever its rule will need later.
+# PyTorch calls this a [saved tensor](https://docs.pytorch.org/docs/stable/notes/autograd.html#saved-tensors).

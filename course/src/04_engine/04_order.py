@@ -18,7 +18,7 @@ q2.reveal()
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.4: the order
 #
-# Return a list of all Values behind a result, including the result itself. Each Value should be in the list once, and *before* its parents. If we go through the list from the beginning, no Value sends anything before all of its children have sent theirs. Such a list is called a **topological order**. Most graphs have several of them, and any of them is fine.
+# Return a list of all Values behind a result, including the result itself. Each Value should be in the list once, and *before* its parents. Then, if we go through the list from the beginning, no Value sends anything before all of its children have sent theirs. Such a list is called a **topological order**. Most graphs have several, and your function may return any of them.
 
 # %% tags=["exercise"]
 def order(result):
@@ -31,5 +31,5 @@ order = use("04.4", order)
 print(" -> ".join(f"{v.op or 'leaf'} {v.data:g}" for v in order(y)))
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a Value may send its gradient on as soon as all of its children have sent theirs. PyTorch numbers its nodes when they are made, and goes
-# [from the newest to the oldest](https://docs.pytorch.org/docs/stable/notes/autograd.html).
+# **Takeaway:** a Value may send its gradient on as soon as all of its children have sent theirs.
+# PyTorch numbers its nodes when they are made, and goes [from the newest to the oldest](https://docs.pytorch.org/docs/stable/notes/autograd.html).

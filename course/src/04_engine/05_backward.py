@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 5. Backward
 #
-# Now we can compute gradients. Let's begin with a chain, in which nothing is used twice.
+# We now have everything that is needed to compute gradients. Let's begin with a chain, in which nothing is used twice.
 
 # %% tags=["predict"]
 q3 = predict("04.q3")
@@ -17,9 +17,9 @@ q3.reveal(slope)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.5: backward
 #
-# Along a path, local derivatives are multiplied. So each child sends each of its parents a **contribution**: its own gradient times the local derivative. The pass starts with the gradient of the result with respect to itself, which is 1. This first gradient is called the **seed**.
+# Because local derivatives are multiplied along a path, each child sends each of its parents a **contribution**, which is the child's own gradient times the local derivative. The pass starts with the gradient of the result with respect to itself, which is 1. This first gradient is called the **seed**.
 #
-# Write both functions. For now no Value is used twice, so you can assign what is sent: `parent.grad = …`. From here on, the explorer steps through *your* backward pass. It runs your function and watches every change of a `grad`.
+# Write the two functions below. For now no Value is used twice, so you can assign what is sent: `parent.grad = …`. From here on, the explorer steps through *your* backward pass, because it can run your function and watch every change of a `grad`.
 
 # %% tags=["exercise"]
 def share(child, parent, local):
@@ -38,5 +38,5 @@ c = (a * four) * three
 autolab.explore(c)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** on every edge, the child's gradient is multiplied by the local derivative. PyTorch calls this a
-# [vector-Jacobian product](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).
+# **Takeaway:** on every edge, the child's gradient is multiplied by the local derivative.
+# PyTorch calls this a [vector-Jacobian product](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).

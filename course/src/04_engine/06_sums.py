@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 6. Where paths meet
 #
-# Now let's use a Value twice. First we break the engine on purpose, with an `=` where there should be a `+=`.
+# Things become more interesting when a Value is used twice. First we break the engine on purpose, with an `=` where there should be a `+=`.
 
 # %% tags=["predict"]
 q4 = predict("04.q4")
@@ -27,9 +27,9 @@ q4.reveal(x.grad)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.6: where paths meet
 #
-# The last step in the picture tells you what was lost. Paths add up, so contributions have to **accumulate**: each of them is added to what is already there.
+# The last step in the picture tells you what was lost. Because paths add up, contributions have to **accumulate**, that is, each of them is added to what is already there.
 #
-# That brings a new duty. Somebody may call `backward()` twice on the same graph. Then the gradients of *results* have to start at 0.0 again, while *leaves* keep what they hold, as in PyTorch. Fix your backward pass so that it does both.
+# Adding brings a new problem, because somebody may call `backward()` twice on the same graph. In the second pass, the gradients of *results* have to start at 0.0 again, while *leaves* keep what they hold, as in PyTorch. Fix your backward pass so that it does both.
 
 # %% tags=["exercise"]
 def backward(result):
@@ -46,7 +46,7 @@ y = b + b * x
 autolab.explore(y)
 
 # %% [markdown]
-# Now the gradient of `x` is 25, which is correct. Let's break the engine once more, this time without an order. In the next cell, every Value sends as soon as something arrives. Make your prediction, and then step to the place where a contribution comes too late.
+# Now the gradient of `x` is 25, which is correct. Let's break the engine once more, this time by leaving out the order, so that every Value sends as soon as something arrives. Make your prediction, and then step to the place where a contribution comes too late.
 
 # %% tags=["predict"]
 q5 = predict("04.q5")

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section", "explain"]
 # ## 7. A neuron
 #
-# If we only add and multiply inputs and weights, the result is always a straight line. A **neuron** therefore bends its sum. First it adds weighted inputs, and then it applies a curve such as **tanh**, which rises from −1 to 1 and is flat at both ends.
+# If we only multiply inputs by weights and add the products, the result is always a straight line, so a network couldn't learn anything that is curved. A **neuron** therefore bends its sum. First it adds weighted inputs, and then it applies a curve such as **tanh**, which rises from −1 to 1 and is flat at both ends.
 
 # %% tags=["picture"]
 places = np.linspace(-4, 4, 81)
@@ -11,7 +11,7 @@ axes = plots.curves(places, curves, xlabel="x", ylabel="")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 04.7: a bend: tanh
 #
-# With $t = \tanh x$ the derivative is $1 - t^2$. Use `np.tanh`. Because there is only one parent, `parents` and `local` have one entry each.
+# Write tanh as an operation of your engine, with the help of `np.tanh`. If $t = \tanh x$, then the derivative is $1 - t^2$. Because there is only one parent, `parents` and `local` have one entry each.
 
 # %% tags=["exercise"]
 def tanh(self):
@@ -46,7 +46,7 @@ autolab.explore(neuron)
 # %% [markdown] tags=["open"]
 # ### Open task: an operation of your own
 #
-# Which operation would you like to have? For example, add `exp`, `relu`, `sin` or a power to your `Value`. Write it in the empty cell, build a small graph with it, and check its gradient with a nudge, as in section 3.
+# Add an operation that you would like to have to your `Value`, for example `exp`, `relu`, `sin` or a power. Write it in the empty cell, build a small graph with it, and check its gradient with a nudge, as in section 3.
 
 # %% tags=["open", "code"]
 # your operation, a graph that uses it, and a nudge

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 8. Arrays
 #
-# A network has thousands of numbers, and one object for each number would be slow. But nothing stops us from using a NumPy **array**, a table of numbers, as `data`. Your rules still hold for every number in it. Only one thing is new, and that is **broadcasting**: if the shapes differ, NumPy repeats the smaller array, for example a row that is added to every row of a table.
+# A network has thousands of numbers, and one object for each number would be slow. But nothing stops us from using a NumPy **array**, a table of numbers, as `data`, because your rules hold for every number in it. Only one thing is new, and that is **broadcasting**: if the shapes differ, NumPy repeats the smaller array, for example a row that is added to every row of a table.
 
 # %% tags=["predict"]
 q7 = predict("04.q7")
@@ -18,7 +18,7 @@ q7.reveal(raised)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.8: back to its shape
 #
-# If a number was repeated, it has several paths to the result, and paths add up. `sent` is an array. Sum it over everything that broadcasting has repeated, so that the result has the shape `shape`. Broadcasting can repeat in two ways: it adds axes in front, and it stretches axes of size 1.
+# If a number was repeated, it has several paths to the result, and paths add up. So take the array `sent` and sum it over everything that broadcasting has repeated, until it has the shape `shape`. Broadcasting can repeat in two ways, because it adds axes in front, and it stretches axes of size 1.
 
 # %% tags=["exercise"]
 def fit(sent, shape):
@@ -27,7 +27,7 @@ def fit(sent, shape):
 check("04.8", fit)
 
 # %% [markdown]
-# Now `share` can bring each contribution to the shape of its parent. It also learns something new: a local derivative may be a *function*. We need this for the **matrix product**. Its full table of derivatives would be huge, but the table times a gradient is just another matrix product. So we keep two functions that compute these products.
+# Now `share` can bring each contribution to the shape of its parent. It also learns something new, namely that a local derivative may be a *function*. We need this for the **matrix product**, because its full table of derivatives would be huge, while the table times a gradient is just another matrix product. So we keep two functions that compute these products.
 
 # %% tags=["code"]
 fit = use("04.8", fit)

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 9. Train a network with your engine
 #
-# Your engine is complete. Let's find out whether it can learn to read digits. The network is smaller than the one in lesson 1: it has two layers and no convolutions, and the pictures have 10 by 10 pixels. So there are $100 \cdot 30 + 30 + 30 \cdot 10 + 10 = 3{,}340$ numbers instead of 78,010. But it learns all ten digits, with nothing but your engine.
+# Your engine is complete, so let's find out whether it can learn to read digits. The network is smaller than the one in lesson 1: it has two layers and no convolutions, and the pictures have 10 by 10 pixels. So there are $100 \cdot 30 + 30 + 30 \cdot 10 + 10 = 3{,}340$ numbers instead of 78,010. Nevertheless it learns all ten digits, with nothing but your engine.
 
 # %% tags=["code"]
 from autolab.lessons.hand import my_digit
@@ -33,7 +33,7 @@ q8 = predict("04.q8")
 q8
 
 # %% [markdown]
-# The training loop is the one from lesson 1: forward, clear, backward, step. An **epoch** is one round through all images, and a **batch** is the small group of images that one step uses. The training takes about five seconds.
+# The training loop is the one from lesson 1: forward, clear, backward, step. An **epoch** is one round through all images, and a **batch** is the small group of images that one step uses. The whole training takes about five seconds.
 
 # %% tags=["code", "picture"]
 losses = []
@@ -55,16 +55,16 @@ axes = autolab.viz.plot_losses({"your engine": losses}, log=True)
 q8.reveal()
 
 # %% [markdown] tags=["explain"]
-# Before the training, the network guessed. Now it reads nine out of ten digits that it has never seen. Let's look at some of those that it misreads. Would you have read them correctly?
+# Before the training, the network could only guess, but now it reads nine out of ten digits that it has never seen. Let's look at some of those that it misreads, and ask whether you would have read them correctly.
 
-# %% tags=["picture"]
+# %% tags=["picture", "cover"]
 says = network(Value(unseen)).data.argmax(axis=1)
 misread = np.flatnonzero(says != answers)[:10]
 axes = plots.images(unseen[misread].reshape(-1, 1, 10, 10),
                     [f"{answers[i]}, read as {says[i]}" for i in misread], columns=5)
 
 # %% [markdown] tags=["explain"]
-# Are your gradients correct, too? We take your digit from lesson 1, let your engine compute the gradients, and let autolab compute the same network with its own engine.
+# You may wonder whether your gradients are also correct. To find out, we take your digit from lesson 1, let your engine compute the gradients, and let autolab compute the same network with its own engine.
 
 # %% tags=["code"]
 image, label = my_digit()
@@ -82,7 +82,7 @@ scores = hidden @ theirs["W2"] + theirs["b2"]
 autolab.nn.functional.cross_entropy(scores, autolab.tensor([label])).backward()
 differences = [theirs[n].grad.numpy() - p.grad for n, p in parameters.items()]
 largest = max(np.abs(d).max() for d in differences)
-print("autolab has the same gradients:", bool(largest < 1e-12))
+print(f"largest difference from autolab's gradients: {largest:.10f}")
 
 # %% tags=["picture"]
 for p in (digit, *parameters.values()):
@@ -99,9 +99,9 @@ explorer
 progress("04")
 
 # %% [markdown] tags=["keep", "further"]
-# **Takeaway:** with one run forward and one run back, the engine knows the slope of the loss for every number. PyTorch trains
-# [in the same way](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html).
+# **Takeaway:** with one run forward and one run back, the engine knows the slope of the loss for every number.
+# PyTorch trains [in the same way](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html).
 #
 # ## Going further
 #
-# Where in autolab's engine are the functions that you have just written? Find out in [Read autolab's engine](more/04_read_autolab.ipynb). It also has a review with questions about your own engine.
+# Where in autolab's engine are the functions that you have just written? In [Read autolab's engine](more/04_read_autolab.ipynb) you find each of them, and you answer review questions about your own engine.

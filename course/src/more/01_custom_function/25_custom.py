@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. A custom function
 #
-# A **custom function** is an operation with a forward and a backward that you have written. The next one comes from a tutorial. It computes $y = 3x^2 + 2x + 1$, so its derivative is $6x + 2$. Read it carefully, and then answer the question.
+# A **custom function** is an operation with a forward and a backward that you have written. The next one, which comes from a tutorial, computes $y = 3x^2 + 2x + 1$, so its derivative is $6x + 2$. Read it carefully, and then answer the question.
 
 # %% tags=["code"]
 class Quadratic(torch.autograd.Function):
@@ -20,7 +20,7 @@ q27 = predict("01.q27")
 q27
 
 # %% [markdown]
-# Let's train with it and walk downhill on $y / 2$. The lowest point is at $x = -1/3$.
+# Let's train with it and walk downhill on $y / 2$, whose lowest point is at $x = -1/3$.
 
 # %% tags=["code"]
 x = torch.tensor(-3.0, requires_grad=True)
@@ -34,7 +34,7 @@ for step in range(41):
     x.grad = None
 
 # %% [markdown]
-# There is a tool that gives the answer. `gradcheck` changes each input by a tiny amount, observes how much the result changes, and compares this with what the `backward` returns. It needs the precision of `torch.float64`.
+# There is a tool that gives the answer. `gradcheck` changes each input by a tiny amount, observes how much the result changes, and compares this with what the `backward` returns. Because the changes are tiny, it needs the precision of `torch.float64`.
 
 # %% tags=["code"]
 x = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
@@ -53,7 +53,7 @@ q27.reveal(right)
 #
 # If $\bar y$ happens to be 1, the wrong rule gives the right number. That is why a quick test with `y.backward()` on a single number doesn't reveal the mistake. Now read the two tables in the message. Each row belongs to an input, and each column to an output. The wrong rule has a 2 off the diagonal, so it claims that every output depends on every input.
 #
-# A `backward` has to return what arrives times the local derivative. So its result must be proportional to what arrives. This holds for every rule that you will ever write. Here is the function with a correct rule, and its node in the picture:
+# A `backward` has to return what arrives times the local derivative, so its result must be proportional to what arrives. This holds for every rule that you will ever write. For example, here is the function with a correct rule, and its node in the picture:
 
 # %% tags=["code"]
 class FixedQuadratic(torch.autograd.Function):
@@ -67,7 +67,8 @@ class FixedQuadratic(torch.autograd.Function):
         input, = ctx.saved_tensors
         return grad_output * (6 * input + 2)
 
-print(torch.autograd.gradcheck(FixedQuadratic.apply, x))
+if torch.autograd.gradcheck(FixedQuadratic.apply, x):
+    print("gradcheck finds no difference")
 
 # %% tags=["picture"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -82,7 +83,7 @@ in_words("01.w7")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.12a: find the wrong backward
 #
-# Two of these four functions are wrong. Find them with `gradcheck`, and give their names as a list, such as `["Shift"]`.
+# In two of these four functions, the backward is wrong. Find them with `gradcheck`, and give their names as a list, such as `["Shift"]`.
 
 # %% tags=["exercise"]
 class Reciprocal(torch.autograd.Function):              # 1 / x
@@ -139,7 +140,7 @@ check("01.12a", wrong)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.12b: fix the backward of ReLU
 #
-# ReLU replaces negative numbers by 0. This version also comes from a tutorial, and it works as long as the arriving gradient is 1 everywhere. Fix its `backward`. At exactly 0, use the gradient 0, as PyTorch does.
+# ReLU replaces negative numbers by 0. This version of it also comes from a tutorial, and it works only as long as the arriving gradient is 1 everywhere. Fix its `backward` so that it works for every arriving gradient, and use the gradient 0 at exactly 0, as PyTorch does.
 
 # %% tags=["exercise"]
 class MyReLU(torch.autograd.Function):
@@ -159,7 +160,7 @@ class MyReLU(torch.autograd.Function):
 check("01.12b", MyReLU)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a backward returns the arriving gradient times the local derivative. Whether it is correct is decided by `gradcheck`, not by a falling loss.
+# **Takeaway:** a backward returns the arriving gradient times the local derivative, and `gradcheck` tells you whether it is correct, because a falling loss doesn't.
 # PyTorch on [custom functions](https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd) and
 # [`gradcheck`](https://docs.pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html).
 

@@ -12,7 +12,7 @@ y = torch.from_numpy(y_data).float()
 print(x.shape, y.shape, x.requires_grad)
 
 # %% [markdown]
-# **By hand.** The loss is the mean of the squared errors, $\frac1n \sum e_i^2$ with $e_i = y_i - (a + b x_i)$. Between the loss and `a` there are four nodes: the mean, the square, the subtraction and the addition. If we multiply along the path, we get $\frac1n \cdot 2 e_i \cdot (-1) \cdot 1$, and then we add over the 100 points. For `b` there is one more factor, $x_i$. So NumPy is all we need:
+# The first way is **by hand**. The loss is the mean of the squared errors, $\frac1n \sum e_i^2$ with $e_i = y_i - (a + b x_i)$. Between the loss and `a` there are four nodes: the mean, the square, the subtraction and the addition. If we multiply along the path, we get $\frac1n \cdot 2 e_i \cdot (-1) \cdot 1$, and then we add over the 100 points. For `b` there is one more factor, $x_i$. Since all of this is plain arithmetic, NumPy is all we need:
 
 # %% tags=["code"]
 torch.manual_seed(42)
@@ -26,7 +26,7 @@ print(f"a = {a:.4f}, b = {b:.4f}")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.13: by hand, with one more weight
 #
-# Now fit a parabola, $a + b x + c x^2$. It has three gradients. The code below is still the code for the line, so change it. Don't use `backward()` here.
+# Now fit a parabola, $a + b x + c x^2$, which has three gradients. The code below is still the code for the line, so you have to change it, but without using `backward()`.
 
 # %% tags=["exercise"]
 def parabola_gradients(x, y, a, b, c):
@@ -39,7 +39,7 @@ def parabola_gradients(x, y, a, b, c):
 check("01.13", parabola_gradients)
 
 # %% [markdown]
-# **With the graph.** The next loop needs no formula for the gradients. Let's start with an attempt that fails. This error is on purpose:
+# The second way uses **the graph**, so the next loop needs no formula for the gradients. Let's start with an attempt that fails, and raises an error on purpose:
 
 # %% tags=["code", "raises-exception"]
 torch.manual_seed(42)
@@ -77,7 +77,7 @@ print(f"a = {a.item():.4f}, b = {b.item():.4f}")
 print(f"loss: {losses[0]:.4f} at first, {losses[-1]:.6f} at last")
 
 # %% [markdown]
-# You can step through one turn of this loop. `x` and `y` are data, so no gradient flows to them.
+# You can step through one turn of this loop. Notice that no gradient flows to `x` and `y`, because they are data.
 
 # %% tags=["picture"]
 a = torch.tensor([0.5], requires_grad=True)
@@ -89,7 +89,7 @@ autolab.explore(loss)
 # %% [markdown] tags=["section"]
 # ## 2. With an optimizer and a module
 #
-# **With an optimizer.** It takes over the update and the clearing for the tensors that you hand to it.
+# The third way is **with an optimizer**, which takes over the update and the clearing for the tensors that you hand to it.
 
 # %% tags=["code"]
 torch.manual_seed(42)
@@ -104,7 +104,7 @@ for epoch in range(1000):
 print(f"a = {a.item():.4f}, b = {b.item():.4f}")
 
 # %% [markdown]
-# **With a module.** A **module** is an object that holds weights and knows how to compute with them. `nn.Parameter` is a leaf that requires a gradient, and a module finds all its parameters by itself. Below is a module of your own for the line. (`nn.Linear(1, 1)` is the same module, ready to use.)
+# The fourth way is with a **module**, that is, an object that holds weights and knows how to compute with them. `nn.Parameter` is a leaf that requires a gradient, and a module finds all its parameters by itself. Below is a module of your own for the line. (`nn.Linear(1, 1)` is the same module, ready to use.)
 
 # %% tags=["code"]
 nn = torch.nn
@@ -131,7 +131,7 @@ for epoch in range(1000):
 print(f"a = {model.bias.item():.4f}, b = {model.weight.item():.4f}")
 
 # %% [markdown]
-# A layer starts with small random weights. Suppose you want them to be ten times smaller:
+# A layer starts with small random weights. But suppose you want them to be ten times smaller:
 
 # %% tags=["predict"]
 q35 = predict("01.q35")
@@ -154,7 +154,7 @@ q35.reveal(outcome)
 # %% [markdown] tags=["section"]
 # ## 3. What if nobody clears
 #
-# One more prediction about the loop with the graph. This time its gradients are never cleared.
+# Here is one more prediction about the loop with the graph, in which the gradients are never cleared this time.
 
 # %% tags=["predict"]
 q28 = predict("01.q28")
@@ -194,12 +194,12 @@ def two_steps(clear):
 autolab.compare(two_steps(True), two_steps(False), ("cleared", "not cleared")).show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$, so it contains all gradients since the start. At the bottom of the valley the last gradient is zero, but the sum is not. The weights therefore keep moving and climb up the other side, until the new gradients have cancelled the old ones. Then they come back. It is like a ball that rolls without friction.
+# **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$, so it contains all gradients since the start. At the bottom of the valley the last gradient is zero, but the sum is not. The weights therefore keep moving and climb up the other side, until the new gradients have cancelled the old ones and they come back, like a ball that rolls without friction.
 #
 # The four ways end at the same line, up to the last digits. That is what we expect, because they compute the same gradients, and only the amount of work that you do yourself changes. The line is a little off $a = 1$ and $b = 2$, because the noise has moved the best line.
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** forward, clear, `backward()`, step. Every training loop has these four parts, whoever writes them.
+# **Takeaway:** every training loop has the same four parts, whoever writes them: forward, clear, `backward()`, step.
 # PyTorch on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).
 
 # %% tags=["progress"]

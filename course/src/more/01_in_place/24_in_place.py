@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Change a saved tensor
 #
-# If the name of a method ends in `_`, the method changes its tensor **in place**: the memory stays the same, but the numbers in it are new. `+=` and `x[0] = …` do the same. Nodes save tensors for the backward pass. So what happens if a saved tensor changes?
+# If the name of a method ends in `_`, the method changes its tensor **in place**: the memory stays the same, but the numbers in it are new. `+=` and `x[0] = …` do the same. Since nodes save tensors for the backward pass, we have to ask what happens if a saved tensor changes.
 
 # %% tags=["predict"]
 q24 = predict("01.q24")
@@ -26,7 +26,7 @@ for number, operation in enumerate((lambda x: x * 2, torch.exp), start=1):
 q24.reveal(raised)
 
 # %% [markdown]
-# In the picture, look at the yellow tab of each node. It shows what the node saved, and at which version. `exp` saved its result at version 0.
+# In the picture, look at the yellow tab of each node. It shows what the node saved, and at which version, which was version 0 of the result for `exp`.
 
 # %% tags=["picture"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -45,7 +45,7 @@ autolab.explore(y.sum())
 #
 # `x * 2` doesn't need its result for the gradient, so you may change the result. "In-place changes always break backward" is therefore wrong, just like "calling backward twice always raises an error". **Both depend on what was saved.**
 #
-# There are ways to deceive the version counter, and you should not use them. One of them is `.data`. Another is to change the NumPy array that `y.detach().numpy()` returns, because it shares the memory of `y`. In both cases the gradient is wrong, and there is no message:
+# There are ways to deceive the version counter, and you should not use them. For example, you can write through `.data`, or you can change the NumPy array that `y.detach().numpy()` returns, because it shares the memory of `y`. In both cases the gradient is wrong, and there is no message:
 
 # %% tags=["code"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -112,7 +112,7 @@ q25.reveal(t)
 # Here is an engine with one changed rule. Your task is to find a program for which the two engines give different results. A good strategy is to try the situations of this notebook one by one: change a result that was saved, then one that wasn't saved, then a leaf, and then a view. As soon as the results differ, name the rule with `game.name("…", line=…)`.
 
 # %% tags=["catch"]
-game = torch.specimens.catch(seed=3, level=2)
+game = autolab.specimens.catch(seed=3, level=2)
 
 def mine():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -153,7 +153,7 @@ q26.reveal(failed)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.11: fix an in-place change
 #
-# `softplus` computes $\log(1 + e^x)$. Its value is correct, but `backward()` raises an error. Fix it without changing what the function computes.
+# The function `softplus` computes $\log(1 + e^x)$, and its value is correct, but `backward()` raises an error. Fix this without changing what the function computes.
 
 # %% tags=["exercise"]
 def softplus(x):

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Loops and branches
 #
-# Here is a function with a loop. How often the loop runs depends on the number that comes in.
+# Here is a function with a loop, and how often the loop runs depends on the number that comes in.
 #
 # ```
 # def grow(x):
@@ -43,8 +43,18 @@ explorer
 # %% [markdown] tags=["explain"]
 # **Why.** The graph contains what was computed, not what was written. For $x = 3$ the loop ran twice, so there are two product nodes and $dy/dx = 2 \cdot 2 = 4$. For $x = 1$ it ran four times, so the derivative is $16$. For $x = 20$ it didn't run at all, and `y` is `x` itself. Each call records a graph of its own. The loop and its condition leave no trace, because the derivative only says what happens for a tiny change of $x$, and a tiny change doesn't alter how often the loop runs.
 #
-# Graphs that are recorded anew in each run are called **dynamic**. Older systems, for example TensorFlow 1, used static graphs instead: you first declare the whole graph, and later you feed numbers into it. A static graph can be optimized before it runs, because the system sees all of it. But a Python `while` or `if` can't be part of it, so you need special operations for loops and conditions, and you can't look at a value while you build the graph. With a dynamic graph you can use plain Python, print any value, and step through the code with a debugger.
-#
+# Here is a second function with a branch. Depending on the numbers, a different graph is recorded, and you can look at each value while it is computed.
+
+# %% tags=["picture"]
+def bend(x):
+    y = x * x if x > 1 else x + 3
+    print(f"x = {x.item()}: y = {y.item()}, recorded by {y.grad_fn.name()}")
+    return y
+
+bend(torch.tensor(0.5, requires_grad=True))
+autolab.explore(bend(torch.tensor(2.0, requires_grad=True)))
+
+# %% [markdown]
 # There is also a function that does the opposite. `torch.where` looks like an `if`, but it computes *both* branches, and both are in the graph.
 
 # %% tags=["predict"]
@@ -67,7 +77,7 @@ print("if, one branch recorded:       y =", y.item(), " x.grad =", x.grad)
 q21.reveal(slope_with_where)
 
 # %% [markdown]
-# The picture shows both branches. Which gradient reaches the root, although the root was not chosen? And what does the root send on to `x`?
+# The picture shows both branches, so you can answer two questions. Which gradient reaches the root, although the root was not chosen? And what does the root send on to `x`?
 
 # %% tags=["picture"]
 x = torch.tensor(0.0, requires_grad=True)
@@ -83,7 +93,83 @@ explorer
 in_words("01.w8")
 
 # %% [markdown] tags=["section"]
-# ## 2. The same graph twice
+# ## 2. Static and dynamic graphs
+#
+# A graph that is recorded while you compute is called **dynamic**. Older systems, for example TensorFlow 1, used **static** graphs instead: first you declare the whole graph, and later you feed numbers into it. Let's build a tiny system of this kind. A `Later` is an expression that hasn't been computed yet, so it only knows how to compute itself.
+
+# %% tags=["code"]
+class Later:
+    def __init__(self, text, compute):
+        self.text, self.compute = text, compute
+
+    def __mul__(self, number):
+        text = f"({self.text} * {number})"
+        return Later(text, lambda feed: self.compute(feed) * number)
+
+    def __lt__(self, number):
+        text = f"({self.text} < {number})"
+        return Later(text, lambda feed: self.compute(feed) < number)
+
+    def run(self, **feed):
+        return self.compute(feed)
+
+x = Later("x", lambda feed: feed["x"])      # a placeholder
+y = x * 2 * 2
+print("declared:", y.text)
+print("run with x = 3:", y.run(x=3.0))
+print("run with x = 5:", y.run(x=5.0))
+
+# %% [markdown]
+# Now we would like to declare the loop of section 1, `while y < 10: y = y * 2`. To be safe, the cell stops after five turns.
+
+# %% tags=["predict"]
+q36 = predict("01.q36")
+q36
+
+# %% tags=["code"]
+y, turns = x, 0
+while y < 10:
+    y, turns = y * 2, turns + 1
+    if turns == 5:
+        break
+print("turns:", turns, " declared:", y.text)
+print("run with x = 3:", y.run(x=3.0))
+
+# %% tags=["reveal"]
+q36.reveal(turns)
+
+# %% [markdown] tags=["explain"]
+# **Why.** While the graph is declared, `y < 10` is not a number but another expression, and Python counts an object as true. So Python can't decide when to leave the loop, and the five products are in the graph for every `x`. A static system therefore needs an operation of its own for loops and conditions, which goes into the graph as a node:
+
+# %% tags=["code"]
+def while_loop(condition, body, start):
+    def compute(feed):
+        value = start.compute(feed)
+        while condition(value):
+            value = body(value)
+        return value
+    return Later(f"while_loop({start.text})", compute)
+
+y = while_loop(lambda y: y < 10, lambda y: y * 2, x)
+print("declared:", y.text)
+for start in (3.0, 1.0, 20.0):
+    print(f"run with x = {start:4}: {y.run(x=start)}")
+
+# %% [markdown] tags=["explain"]
+# **Compare.** Which kind is better depends on what you need.
+#
+# | | dynamic graph | static graph |
+# |---|---|---|
+# | The graph exists | as soon as the code has run. | before the first number comes in. |
+# | Loops and branches | are plain Python. | need operations of their own. |
+# | You look at a value | with `print`, at any line. | by running the graph up to that value. |
+# | If something is wrong | the error names the line that computes. | the error comes later, when the graph runs. |
+# | Speed | The graph is recorded again in each step. | The system can simplify the whole graph once, and then run it many times. |
+#
+# Today many systems offer both. In PyTorch, for example, you write a dynamic graph, and `torch.compile` can turn it into a static one to make it faster. This kit only has dynamic graphs, because they are the ones that you can watch step by step.
+
+# %% [markdown] tags=["section"]
+# ## 3. The same graph twice
 #
 # Can you call `backward()` more than once on the same graph?
 
@@ -110,7 +196,7 @@ q23.reveal(raised)
 # %% [markdown] tags=["explain"]
 # **Why.** After a node has run, its saved tensors are **freed**, because they take memory and are rarely needed again. The nodes and their arrows are still there. `x + 2` saved nothing, so nothing is missing in the second pass. `x * x` saved its factors, and they are gone. So the rule "calling backward twice always raises an error" is wrong, because it depends on what was saved. "The graph is destroyed" is wrong as well.
 #
-# `retain_graph=True` keeps the saved tensors. You need it, for example, if two results share a part of their graph and you call `backward()` on both. Often it is simpler to add the two results and call `backward()` once.
+# With `retain_graph=True` the saved tensors are kept. You need this, for example, if two results share a part of their graph and you call `backward()` on both. Often it is simpler to add the two results and call `backward()` once.
 
 # %% tags=["code"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -125,12 +211,12 @@ print("after both:      ", x.grad)
 x.grad = None
 shared = x * x
 (shared * 2 + shared + 1).backward()
-print("in one walk:     ", x.grad)
+print("in one pass:     ", x.grad)
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.10: which ones raise the second time
 #
-# `x` is a vector that requires a gradient, and `y` is the expression in each row. Imagine that you call `y.backward(gradient=…)` twice. Write `True` if the second call raises an error, and `False` if it doesn't. Decide without running the expressions.
+# `x` is a vector that requires a gradient, and `y` is the expression in each row. Imagine that you call `y.backward(gradient=…)` twice, and decide, without running the expression, whether the second call raises an error. If it does, write `True`, and otherwise `False`.
 
 # %% tags=["exercise"]
 raises = {
@@ -148,7 +234,7 @@ check("01.10", raises)
 in_words("01.w11")
 
 # %% [markdown] tags=["section"]
-# ## 3. Review
+# ## 4. Review
 #
 # The first section explained why `where` can produce a NaN. Here is another function with the same problem:
 

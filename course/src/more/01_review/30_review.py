@@ -36,8 +36,8 @@ print(".grad is filled for:", filled)
 
 F.cross_entropy(network(image), 0 * label).backward()       # what if it were a 0?
 sum(F.cross_entropy(other(image), d) for d in (label, 0 * label)).backward()
-same = torch.allclose(network.fc.bias.grad, other.fc.bias.grad)
-print("two passes give the gradient of the sum:", same)
+apart = (network.fc.bias.grad - other.fc.bias.grad).abs().max().item()
+print(f"two passes and one pass over the sum are {apart:.6f} apart")
 
 # %% tags=["reveal"]
 q9.reveal(filled)
@@ -48,12 +48,12 @@ q10.reveal()
 # %% [markdown] tags=["section"]
 # ## 3. Catch a wrong engine
 #
-# The next cell gives you an engine in which one rule has been changed. Your program gives the same result on both engines so far, so it can't prove anything. Change the program until the results differ.
+# The next cell gives you an engine in which one rule has been changed. Your program gives the same result on both engines so far, so it can't prove anything. Your task is to change the program until the results differ.
 #
-# How do you find such a program? Go through the ideas of the lesson, one at a time, and use each in the program: a number that is used twice, a second `backward()`, a step, a `detach()`. As soon as the results differ, remove everything else. What is left is the rule. Then name it with `game.name("…")`; the list of names comes with the game.
+# To find such a program, go through the ideas of the lesson, one at a time, and use each of them: a number that is used twice, for example, or a second `backward()`, a step, a `detach()`. As soon as the results differ, remove everything that isn't needed for the difference. What is left shows you the rule, and you name it with `game.name("…")`. The list of names comes with the game.
 
 # %% tags=["catch"]
-game = torch.specimens.catch(seed=1, level=1)
+game = autolab.specimens.catch(seed=1, level=1)
 
 def mine():
     x = torch.tensor(2.0, requires_grad=True)
@@ -63,8 +63,14 @@ def mine():
 
 game.try_(mine)
 
+# %% tags=["words"]
+in_words("01.w1")
+
+# %% tags=["words"]
+in_words("01.w2")
+
 # %% [markdown] tags=["keep", "explain"]
-# **Why does this matter?** Somebody who believes that the last path counts would build exactly this engine, and it works for every chain. A test is only worth something if it contains a case in which a wrong rule gives a wrong number.
+# **Why this matters.** If you believed that only the last path counts, you would build exactly this engine, and it would work for every chain. So a test is only worth something if it contains a case in which a wrong rule gives a wrong number.
 #
 # **Takeaway:** paths add up, passes add up, and only leaves keep their gradient.
 # PyTorch on [how autograd works](https://docs.pytorch.org/docs/stable/notes/autograd.html).

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Look inside a node
 #
-# You can hold a node in your hand, because `z.grad_fn` is an object like any other. Let's compare two of them.
+# A node is an object like any other, so you can look at its attributes. Let's compare the node of a sum, its `grad_fn`, with the node of a product.
 
 # %% tags=["predict"]
 q11 = predict("01.q11")
@@ -25,7 +25,7 @@ print(product.grad_fn._saved_self, product.grad_fn._saved_other)
 q11.reveal(total, product)
 
 # %% [markdown]
-# `next_functions` leads from a node to the nodes of its inputs. If you follow it to a leaf, you arrive at a node called `AccumulateGrad`. This node has only one job: it adds the arriving gradient to the leaf's `.grad`.
+# `next_functions` leads from a node to the nodes of its inputs. If you follow it to a leaf, you arrive at a node called `AccumulateGrad`, which has only one job: it adds the arriving gradient to the leaf's `.grad`.
 
 # %% tags=["code"]
 z = torch.sin(x) * y + 4
@@ -34,10 +34,10 @@ print(node.name(), [parent and parent.name() for parent, nr in node.next_functio
 node = node.next_functions[0][0]
 print(node.name(), [parent and parent.name() for parent, nr in node.next_functions])
 node = node.next_functions[1][0]
-print(node.name(), "of y:", node.variable is y)
+print(node.name(), "for the leaf", node.variable)
 
 # %% [markdown]
-# The pictures show what is saved, too. In the explorer, each saved tensor is a yellow tab on its node, and you can click the node to see the values. In the Graphviz picture, `show_saved=True` draws the saved tensors.
+# You can also see the saved tensors in pictures. In the explorer, each saved tensor is a yellow tab on its node, and you can click the node to see the values. In the Graphviz picture, `show_saved=True` draws the saved tensors.
 
 # %% tags=["picture"]
 autolab.explore(z)
@@ -46,7 +46,7 @@ autolab.explore(z)
 autolab.viz.make_dot(z, params={"x": x, "y": y}, show_saved=True)
 
 # %% [markdown] tags=["explain"]
-# **Why.** For $z = x \cdot y$ the rule is $\bar x = \bar z \cdot y$. So the node of a product still needs the value of $y$ when the gradient comes back. For $z = x + y$ the rule is $\bar x = \bar z$, and because no value appears in it, nothing is kept. The values that a node keeps are its **saved tensors**. They are the reason why training needs so much more memory than just computing a result.
+# **Why.** For $z = x \cdot y$ the rule is $\bar x = \bar z \cdot y$, so the node of a product still needs the value of $y$ when the gradient comes back. For $z = x + y$ the rule is $\bar x = \bar z$, and because no value appears in it, nothing is kept. The values that a node keeps are its **saved tensors**. They are the reason why training needs so much more memory than just computing a result.
 #
 # A node only saves what it will need. For example, if `c` doesn't require a gradient, `x * c` saves `c` for the gradient of `x`, but it doesn't save `x`. Some operations save their result instead of their input. The derivative of $e^x$ is $e^x$, so `exp` keeps what it has just computed.
 
@@ -58,7 +58,7 @@ print(torch.exp(x).grad_fn._saved_result)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.6: walk the graph
 #
-# Write `node_names(result)`. It should return a list with the `name()` of every node that you can reach from `result.grad_fn` through `next_functions`, including the nodes of the leaves. List each node once. The order doesn't matter.
+# Write a function `node_names(result)` that returns a list with the `name()` of every node that you can reach from `result.grad_fn` through `next_functions`, including the nodes of the leaves. Each node should be in the list once, in any order.
 
 # %% tags=["exercise"]
 def node_names(result):
@@ -67,7 +67,7 @@ def node_names(result):
 check("01.6", node_names)
 
 # %% [markdown] tags=["section"]
-# ## 2. Listen to the gradients
+# ## 2. Watch the gradients pass
 #
 # There are two ways to see the gradient of a tensor in the middle of a graph. `retain_grad()` keeps it, and a **hook**, a function of yours, is called as soon as the gradient is complete. But first, let's see what happens without them.
 
@@ -97,7 +97,7 @@ print("kept: a.grad =", a.grad)
 q12.reveal(kept)
 
 # %% [markdown] tags=["explain"]
-# **Read the order.** `z` is complete first, and then `product`. After that comes `b`, before `a`: of all nodes that are ready, the engine takes the one that was recorded last. `x` comes at the end, after all three contributions have been added up.
+# **Read the order.** The first tensors whose gradients are complete are `z` and then `product`. After that comes `b`, before `a`, because of all nodes that are ready, the engine takes the one that was recorded last. `x` comes at the end, after all three contributions have been added up.
 #
 # A hook can also change the gradient, because the engine passes on what the hook returns. If a hook returns nothing, the gradient stays as it is. `register_hook` gives you a handle, and `handle.remove()` removes the hook again.
 
@@ -116,7 +116,7 @@ print("without the hook:", x.grad)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.7: a hook that clips
 #
-# Very large gradients make a training jump, so people often limit them. Write a hook that keeps every number of the gradient between -1 and 1. It receives the arriving gradient, and it returns the gradient that should be passed on.
+# Very large gradients make a training jump, so people often limit them. Write a hook that keeps every number of the gradient between -1 and 1. The hook receives the arriving gradient, and it returns the gradient that should be passed on.
 
 # %% tags=["exercise"]
 def clip(grad):
@@ -125,7 +125,7 @@ def clip(grad):
 check("01.7", clip)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** `grad_fn` is the node of a tensor, and a node saves exactly what its rule needs. A hook receives each gradient as soon as it is complete.
+# **Takeaway:** `grad_fn` is the node of a tensor, and a node saves exactly what its rule needs; a hook receives each gradient as soon as it is complete.
 # PyTorch on [saved tensors](https://docs.pytorch.org/docs/stable/notes/autograd.html#saved-tensors).
 
 # %% tags=["progress"]

@@ -19,7 +19,7 @@ for name, t in {
     print(f"{name:15} shape {tuple(t.shape)!s:7} {t.dtype}  {t.tolist()}")
 
 # %% [markdown]
-# Whole numbers become `int64`, numbers with a decimal point become `float32`, and NumPy arrays keep their type. Only floating point and complex tensors can require a gradient. If you nudge a whole number, it is no longer a whole number, so a slope makes no sense for it. This error is on purpose:
+# Whole numbers become `int64`, numbers with a decimal point become `float32`, and NumPy arrays keep their type. Only floating point and complex tensors can require a gradient. If you nudge a whole number, it is no longer a whole number, so a slope makes no sense for it, and the next cell raises an error on purpose:
 
 # %% tags=["code", "raises-exception"]
 torch.tensor([1, 2], requires_grad=True)
@@ -33,17 +33,17 @@ X = torch.arange(6.0).view(2, 3)
 print("X =", X)
 print("view(3, 2):", X.view(3, 2))
 print("permute(1, 0):", X.permute(1, 0))
-print("the same as T:", torch.equal(X.permute(1, 0), X.T))
+print("X.T:", X.T)
 
 # %% tags=["reveal"]
 q30.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** A tensor is a row of numbers in memory together with a **shape**, which says how to read them. `view` keeps reading row by row, so it needs numbers that lie in memory in that order. `reshape` does the same, but makes a copy if necessary. `permute` exchanges dimensions. Neither `permute` nor `view` moves a number. All three are part of the graph, so the gradient is brought back to the old shape.
+# **Why.** A tensor is a row of numbers in memory together with a **shape**, which says how to read them. `view` keeps reading row by row, so it needs numbers that lie in memory in that order. `reshape` does the same, but makes a copy if necessary. `permute` exchanges dimensions, and like `view` it doesn't move a number. All three are part of the graph, so the gradient is brought back to the old shape.
 #
 # All numbers of a tensor have the same type, its `dtype`, and they are in one place, its `device`. In lesson 2 you will move tensors to another device.
 #
-# `unsqueeze(1)` inserts a dimension of size 1, and `squeeze(1)` removes it. A dimension of size 1 can be read as often as you like. That is what `expand` does, and **broadcasting** is an `expand` that happens by itself. Don't change an expanded tensor in place, because one number in memory stands for many places. `clone` gives you a copy with its own memory.
+# `unsqueeze(1)` inserts a dimension of size 1, and `squeeze(1)` removes it. A dimension of size 1 can be read as often as you like, which is what `expand` does, and **broadcasting** is an `expand` that happens by itself. Don't change an expanded tensor in place, because one number in memory stands for many places. `clone` gives you a copy with its own memory.
 
 # %% tags=["code"]
 row = torch.tensor([10.0, 20.0, 30.0], requires_grad=True)
@@ -51,7 +51,7 @@ print("row:", tuple(row.shape), " unsqueeze(0):", tuple(row.unsqueeze(0).shape),
       " unsqueeze(1):", tuple(row.unsqueeze(1).shape))
 wide = row.unsqueeze(0).expand(2, 3)
 print("expand:", wide)
-print("the same memory:", wide.data_ptr() == row.data_ptr())
+print("bytes between the two in memory:", wide.data_ptr() - row.data_ptr())
 copy = wide.detach().clone()            # its own memory, so we may change it
 copy[0, 0] = -1
 print("a clone:", copy.tolist())
@@ -71,7 +71,7 @@ explorer
 # Here is an engine with one changed rule. Find a program for which the two engines give different results, and then name the rule with `game.name("…", line=…)`. A good strategy is to use each operation of this section once, for example `expand`, `permute` and `squeeze`, and to look at the gradient after each.
 
 # %% tags=["catch"]
-game = torch.specimens.catch(seed=9, level=1)
+game = autolab.specimens.catch(seed=9, level=1)
 
 def mine():
     row = torch.tensor([10.0, 20.0, 30.0], requires_grad=True)
@@ -102,7 +102,7 @@ shape = str(tuple(difference.shape))
 q31.reveal(shape)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The 100 targets count as one row, and each of the 100 predictions meets the whole row. That makes 10,000 differences. Nothing complains, but the loss of a perfect network is not 0. If you train with it, the network learns to answer the mean of all targets. So print the shapes before you believe a loss. If both are `(100, 1)`, or both `(100,)`, everything is fine.
+# **Why.** The 100 targets count as one row, and each of the 100 predictions meets the whole row, which makes 10,000 differences. Nothing complains, but the loss of a perfect network is not 0. If you train with it, the network learns to answer the mean of all targets. So print the shapes before you believe a loss. If both are `(100, 1)`, or both `(100,)`, everything is fine.
 
 # %% tags=["code"]
 small = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -124,7 +124,7 @@ def centre_rows(X):
 check("01.14", centre_rows)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a shape is a way to read numbers. If a number is read several times, its gradients are added.
+# **Takeaway:** a shape is a way to read numbers, and if a number is read several times, its gradients are added.
 # PyTorch on [tensor views](https://docs.pytorch.org/docs/stable/tensor_view.html) and
 # [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html).
 

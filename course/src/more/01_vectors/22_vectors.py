@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. A result with three numbers
 #
-# So far, we always called `backward()` on a single number. What happens if the result has three?
+# So far, we always called `backward()` on a single number. Let's see what happens if the result has three of them.
 
 # %% tags=["predict"]
 q17 = predict("01.q17")
@@ -16,7 +16,7 @@ y.backward()
 q17.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** If the result is a single number, it makes sense to start with $\bar y = 1$, and PyTorch fills this in for you. The error message calls it "implicitly created". If the result has three numbers, you have to say how much each of them counts. You do that with `gradient=`, a tensor with the shape of `y`.
+# **Why.** If the result is a single number, it makes sense to start with $\bar y = 1$, and PyTorch fills this in for you, which the error message calls "implicitly created". But if the result has three numbers, you have to say how much each of them counts. You do that with `gradient=`, a tensor with the shape of `y`.
 
 # %% tags=["predict"]
 q33 = predict("01.q33")
@@ -60,14 +60,14 @@ explorer.ask("x", "grad", id="01.a7")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** The **Jacobian** $J$ of a function is the table of all its partial derivatives, $J_{ij} = \partial y_i / \partial x_j$, with one row for each output. For $y = A x$ the Jacobian is $A$ itself. `backward(gradient=v)` computes $v^\top J$, that is, it weights the rows of the table with $v$ and adds them: $1 \cdot (1, 2) + 10 \cdot (0, -1) + 100 \cdot (3, 1) = (301, 92)$.
+# **Why.** The **Jacobian** $J$ of a function is the table of all its partial derivatives, $J_{ij} = \partial y_i / \partial x_j$, with one row for each output. For example, the Jacobian of $y = A x$ is $A$ itself. `backward(gradient=v)` computes $v^\top J$, that is, it weights the rows of the table with $v$ and adds them: $1 \cdot (1, 2) + 10 \cdot (0, -1) + 100 \cdot (3, 1) = (301, 92)$.
 #
 # So `gradient=` is not a factor in front of the result. It is the gradient that *arrives at* `y` from whatever you compute with `y` later. Every node in the middle of a graph receives such a gradient, too. No node ever builds its Jacobian, because the table would be huge. A node only computes $v^\top J$ for the $v$ that arrives.
 
 # %% [markdown] tags=["section"]
 # ## 2. One number used many times
 #
-# If you add a single number to a table, it is added in every place. This is called **broadcasting**. What is the gradient of the number that was used so often?
+# If you add a single number to a table, it is added in every place, which is called **broadcasting**. What is the gradient of a number that was used so often?
 
 # %% tags=["predict"]
 q18 = predict("01.q18")
@@ -94,7 +94,7 @@ explorer
 in_words("01.w12")
 
 # %% [markdown] tags=["explain"]
-# **Why.** This is the sum over paths again. `b` reaches the result through six places, with the local derivative 1 each: $6$. Each number of `row` reaches it through three rows: $3$. A gradient always has the shape of its tensor. So wherever broadcasting has repeated a number, the gradient is summed back.
+# **Why.** This is the sum over paths again, because `b` reaches the result through six places, with the local derivative 1 each: $6$. Each number of `row` reaches it through three rows: $3$. A gradient always has the shape of its tensor, so wherever broadcasting has repeated a number, the gradient is summed back.
 
 # %% [markdown]
 # The same happens with the bias of every layer in a network:
@@ -115,7 +115,7 @@ q19.reveal(each)
 # %% [markdown] tags=["section"]
 # ## 3. One product for each step
 #
-# In a chain of steps, the engine carries a single row backwards and multiplies it by the Jacobian of each step. It starts at the result and ends at the input. Let's check the row after every step:
+# In a chain of steps, the engine carries a single row backwards, from the result to the input, and multiplies it by the Jacobian of each step. Let's check the row after every step:
 
 # %% tags=["code"]
 x = torch.tensor([0.5, 1.0], requires_grad=True)
@@ -127,11 +127,11 @@ for t in (h, s):
 result.backward()
 
 row = torch.ones(3)
-print("at s:", torch.allclose(s.grad, row))
+print("at s:", s.grad, "=", row)
 row = row @ torch.diag(torch.cos(h.detach()))
-print("at h:", torch.allclose(h.grad, row))
+print("at h:", h.grad, "=", row)
 row = row @ A
-print("at x:", torch.allclose(x.grad, row), x.grad)
+print("at x:", x.grad, "=", row)
 
 # %% [markdown]
 # The engine never writes down the diagonal matrix, because for $\sin$ it is enough to multiply each number by its own cosine. So one backward pass gives us the slope of the sine at 101 places:
@@ -140,7 +140,8 @@ print("at x:", torch.allclose(x.grad, row), x.grad)
 x = torch.linspace(0, 2 * torch.pi, 101, requires_grad=True)
 y = torch.sin(x)
 y.backward(gradient=torch.ones_like(y))
-print("slopes are cosines:", torch.allclose(x.grad, torch.cos(x.detach()), atol=1e-6))
+apart = (x.grad - torch.cos(x.detach())).abs().max().item()
+print(f"largest distance from the cosine: {apart:.6f}")
 
 # %% tags=["picture"]
 sine = {"sin": y.detach().tolist(), "its gradient": x.grad.tolist()}
@@ -162,10 +163,49 @@ print("entries that are not 0:", (J != 0).sum().item(), "of", J.numel())
 y = W @ x
 y.backward(gradient=v)
 print("W.grad =", W.grad)
-print("the same as an outer product:", torch.equal(W.grad, torch.outer(v, x)))
+print("the outer product of v and x:", torch.outer(v, x))
 
 # %% [markdown] tags=["explain"]
-# **Why.** Row $i$ of $W$ only influences output $i$, and its local derivatives are the numbers in $x$. So most entries of the Jacobian are zero: here 12 of 18, and for a layer with 1,000 inputs and 1,000 outputs all but a million of a billion. The gradient needs none of these zeros. Each entry of $\bar W$ is what arrives at its output times its input, $\bar W_{ij} = v_i\, x_j$, so the whole gradient is the outer product of $v$ and $x$.
+# **Why.** Row $i$ of $W$ only influences output $i$, and its local derivatives are the numbers in $x$. So most entries of the Jacobian are zero: here 12 of 18, and for a layer with 1,000 inputs and 1,000 outputs all but a million of a billion. However, the gradient needs none of these zeros. Each entry of $\bar W$ is what arrives at its output times its input, $\bar W_{ij} = v_i\, x_j$, so the whole gradient is the outer product of $v$ and $x$.
+#
+# The picture shows this Jacobian as a table. It has a row for each output, and the six weights stand side by side. Each row is $x$, written at the place of its own weights.
+
+# %% tags=["picture"]
+_, axes = plt.subplots(figsize=(6, 2.4), layout="constrained")
+axes.imshow(J.reshape(3, 6), cmap="Blues")
+axes.set_xticks(range(6), [f"W[{i}, {j}]" for i in range(3) for j in range(2)])
+axes.set_yticks(range(3), [f"y[{i}]" for i in range(3)])
+for i in range(3):
+    for k, number in enumerate(J.reshape(3, 6)[i].tolist()):
+        axes.text(k, i, f"{number:g}", ha="center", va="center",
+                  color="white" if number else "black")
+plt.show()
+
+# %% [markdown]
+# In a layer with a bias, $y = W x + b$, and a loss comes after it. Then the chain rule has two factors: the gradient of the loss with respect to $y$, and the Jacobian of the layer. Let's compute both with `jacobian`, multiply them, and compare the products with what `backward()` has stored.
+
+# %% tags=["code"]
+target, b = torch.tensor([0.3, 0.4, 0.3]), torch.ones(3, requires_grad=True)
+
+def layer(W, b):
+    return W @ x + b
+
+def mean_square(y):
+    return ((y - target) ** 2).mean()
+
+jacobian = torch.autograd.functional.jacobian
+W.grad = None
+mean_square(layer(W, b)).backward()
+arrives = jacobian(mean_square, layer(W, b).detach())       # 3 numbers
+of_W, of_b = jacobian(layer, (W, b))                        # 3x3x2 and 3x3 numbers
+print("arrives at y:", arrives)
+print("times the Jacobian of b:", arrives @ of_b)
+print("b.grad:                 ", b.grad)
+print("times the Jacobian of W:", torch.einsum("i,ijk->jk", arrives, of_W))
+print("W.grad:                 ", W.grad)
+
+# %% [markdown] tags=["explain"]
+# **Why.** Both times the result is what `backward()` has stored. The Jacobian with respect to the bias is the identity matrix, because each number of `b` is added to one output. So the gradient of the bias is just what arrives. The Jacobian with respect to $W$ has three indices, one for the output and two for the weight, and the product sums over the output. For a layer of a real network this table would be far too large, for example 5.8 million entries with 400 inputs and 120 outputs, so `backward()` never builds it.
 
 # %% tags=["words"]
 in_words("01.w5")
@@ -173,7 +213,7 @@ in_words("01.w5")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.9: a Jacobian, row by row
 #
-# Write `jacobian(f, x)` for a function `f` from a vector to a vector. Use nothing but `backward(gradient=…)`. You get row `i` if only output `i` counts.
+# Write `jacobian(f, x)` for a function `f` from a vector to a vector, with nothing but `backward(gradient=…)`. You get row `i` if only output `i` counts.
 
 # %% tags=["exercise"]
 def jacobian(f, x):

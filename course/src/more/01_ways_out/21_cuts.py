@@ -58,7 +58,7 @@ except TypeError as error:
 # %% [markdown] tags=["section"]
 # ## 3. Frozen in the middle
 #
-# Here are three weights in a row, and the one in the middle is frozen. Which of them will get a gradient?
+# Here are three weights in a row, and the one in the middle is frozen. Which of the three weights will get a gradient?
 
 # %% tags=["predict"]
 q13 = predict("01.q13")
@@ -92,7 +92,7 @@ explorer
 in_words("01.w4")
 
 # %% [markdown] tags=["explain"]
-# **Why.** If you freeze `w2`, only one gradient is missing afterwards, the gradient of `w2` itself. In the picture `w2` is drawn as data, because no gradient flows to it, but its arrow still leads into `h2`. The path from `h3` to `w1` goes through `h2` and `h1`, so it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x$, which was $3 \cdot 5 \cdot 1 = 15$ above. A frozen weight is still a factor in the computation. It just doesn't learn.
+# **Why.** If you freeze `w2`, only one gradient is missing afterwards, the gradient of `w2` itself. In the picture `w2` is drawn as data, because no gradient flows to it, but its arrow still leads into `h2`. The path from `h3` to `w1` goes through `h2` and `h1`, so it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x$, which was $3 \cdot 5 \cdot 1 = 15$ above. So a frozen weight is still a factor in the computation, although it doesn't learn.
 
 # %% [markdown] tags=["section"]
 # ## 4. Three habits that lose gradients
@@ -116,7 +116,7 @@ print("loss.is_leaf:", loss.is_leaf)
 q14.reveal(w.grad)
 
 # %% [markdown]
-# In this picture the whole graph is a single node. Where does the gradient end?
+# In this picture the whole graph is a single node. Step through it, and find out where the gradient ends.
 
 # %% tags=["picture"]
 with torch.no_grad():
@@ -157,9 +157,9 @@ explorer.ask("e", "state", id="01.a12")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** In $e^w \cdot w$ there are two paths to $w$, but only the path through the right factor is recorded. The graph doesn't see what NumPy or any other library computes, so `e` is a constant in the picture. You therefore get $e^w = 7.3891$, and the missing path would add $e^w \cdot w$. `torch.tensor(w.item())` does the same.
+# **Why.** In $e^w \cdot w$ there are two paths to $w$, but only the path through the right factor is recorded. The graph doesn't see what NumPy or any other library computes, so `e` is a constant in the picture. You therefore get $e^w = 7.3891$, and the missing path would add $e^w \cdot w$. You lose the same path if you write `torch.tensor(w.item())`.
 #
-# If you forget the `detach()` before NumPy, at least you get a message. This error is on purpose:
+# If you forget the `detach()` before NumPy, at least you get a message, as the next cell shows on purpose:
 
 # %% tags=["code", "raises-exception"]
 np.exp(w.numpy())
@@ -177,6 +177,7 @@ losses = []
 for step in (1, 2, 3):
     loss = (w * step) ** 2
     losses.append(loss)
+    del loss
 alive = sum(loss.grad_fn is not None for loss in losses)
 print(alive, "graphs:", losses)
 
@@ -195,7 +196,7 @@ autolab.explore(losses)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.8: only one side learns
 #
-# A student model learns to answer like a teacher model. Its loss is the mean squared difference between their answers. The gradient should reach the student but not the teacher, and the teacher's tensor itself should stay as it is. Fix the code.
+# A student model learns to answer like a teacher model. Its loss is the mean squared difference between their answers. Fix the code so that the gradient reaches the student but not the teacher, while the teacher's tensor itself stays as it is.
 
 # %% tags=["exercise"]
 def imitation_loss(student, teacher):
@@ -209,7 +210,7 @@ in_words("01.w10")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.15: which of them still learn
 #
-# `w` and `v` are leaves that require a gradient, `frozen` is a leaf that doesn't, and `model` is a linear layer. Imagine that `y` is the expression in each row and that you call `y.backward()`. Write `True` if `w.grad` is filled afterwards, and `False` if it stays `None`. Decide without running the expressions.
+# `w` and `v` are leaves that require a gradient, `frozen` is a leaf that doesn't, and `model` is a linear layer. Imagine that `y` is the expression in each row and that you call `y.backward()`. Decide without running anything whether `w.grad` is filled afterwards, and write `True` if it is and `False` if it stays `None`.
 
 # %% tags=["exercise"]
 learns = {

@@ -77,7 +77,8 @@ def epoch(pinned):
 
 for pinned in (False, True):
     waited, total = epoch(pinned)
-    print(f"pinned {pinned!s:5}: the host spends {1e6 * waited:6.0f} µs on copies,",
+    kind = "pinned" if pinned else "ordinary"
+    print(f"{kind:8} memory: the host spends {1e6 * waited:6.0f} µs on copies,",
           f"the epoch takes {1e6 * total:6.0f} µs")
 
 # %% tags=["reveal"]

@@ -12,7 +12,7 @@ from autolab.profiler import DeviceType, ProfilerActivity, profile
 
 model = hand.network().to(device)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-digits = torch.vision.datasets.Digits(train=True, size=32)
+digits = autolab.vision.datasets.Digits(train=True, size=32)
 x = (digits.data[:16].unsqueeze(1).float() / 255).to(device)
 y = digits.targets[:16].to(device)
 torch.cuda.synchronize()

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # When a GPU is fast
 #
-# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 20 minutes. You can skip it, because no other notebook needs it.
+# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 25 minutes. You can skip it, because no other notebook needs it.
 
 # %% tags=["setup", "colab"]
 

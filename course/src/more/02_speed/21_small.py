@@ -57,7 +57,7 @@ def at_once():
 loop, single = seconds(row_by_row), seconds(at_once)
 print(f"row by row: {1000 * loop:.3f} ms, at once: {1000 * single:.4f} ms,",
       f"{loop / single:.0f} times")
-print("the same numbers:", torch.equal(out, at_once()))
+print("largest difference of the results:", (out - at_once()).abs().max().item())
 times = loop / single
 
 # %% tags=["reveal"]
@@ -83,6 +83,44 @@ check("02.7", centre)
 # %% [markdown] tags=["keep"]
 # **Takeaway:** every launch costs the same, so use one large operation instead of many small ones.
 # PyTorch on [avoiding unnecessary overhead](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#general-optimizations).
+
+# %% [markdown] tags=["section"]
+# ## 3. Review
+#
+# Let's meet two ideas of lesson 2 again. You don't need a GPU for the first one, because it is about leaves. The tensor is converted to another type instead of being moved:
+
+# %% tags=["picture"]
+rate = torch.tensor([0.5, 2.0], requires_grad=True).double()
+again = autolab.explore((rate * rate).sum())
+again.ask("rate", "state", id="02.a4")
+again
+
+# %% tags=["predict"]
+q26 = predict("02.q26")
+q26
+
+# %% tags=["code"]
+a = torch.ones(1000, 1000, device=device)
+torch.cuda.synchronize()
+ticks = [clock()]
+h = a @ a
+ticks.append(clock())
+best = h.max()
+ticks.append(clock())
+number = best.item()
+ticks.append(clock())
+taken = np.diff(ticks)
+for line, t in zip(("h = a @ a", "best = h.max()", "number = best.item()"), taken):
+    print(f"{line:20} {1e6 * t:4.0f} µs")
+
+# %% tags=["reveal"]
+q26.reveal(taken)
+
+# %% [markdown] tags=["explain", "keep"]
+# **Why.** `.double()` makes a new tensor of another type, just as `.to(device)` makes a new tensor in another place. So its result isn't a leaf, and the gradient goes on to the tensor in the brackets. The second cell shows the launches again: the first two lines only put work into the queue, and the third line waits for all of it, because it needs a number.
+#
+# **Takeaway:** a conversion is recorded like any other operation, and a line that needs a number waits for the GPU.
+# PyTorch on [asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution).
 
 # %% tags=["progress"]
 progress("02")

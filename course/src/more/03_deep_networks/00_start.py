@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Deep networks
 #
-# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 32 minutes. You can skip it, because no other notebook needs it.
+# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 45 minutes. You can skip it, because no other notebook needs it.
 
 # %% tags=["setup", "colab"]
 

@@ -12,7 +12,7 @@ torch.manual_seed(0)
 conv, norm = nn.Conv2d(1, 4, 3, bias=True), nn.BatchNorm2d(4)
 F.cross_entropy(norm(conv(x)).mean((2, 3)), y % 4).backward()
 bias, weight = conv.bias.grad.norm().item(), conv.weight.grad.norm().item()
-print("the bias's gradient is below 1 % of the weight's:", bias < weight / 100)
+print(f"length of the gradient: {weight:.4f} for the weight, {bias:.4f} for the bias")
 part = bias / weight
 
 # %% tags=["reveal"]
@@ -37,8 +37,10 @@ def first_gradient(shortcut):
     h.sum().backward()
     return layers[0].weight.grad.norm().item()
 
-ratio = first_gradient(True) / first_gradient(False)
-print("with shortcuts more than a thousand times larger:", ratio > 1000)
+with_shortcuts, without = first_gradient(True), first_gradient(False)
+ratio = with_shortcuts / without
+print(f"length of the gradient of the first layer: {without:.0e} without shortcuts,",
+      f"{with_shortcuts:.0e} with them")
 
 # %% tags=["reveal"]
 q23.reveal(ratio)
@@ -70,32 +72,14 @@ try:
 except RuntimeError as error:
     works = False
     print(error)
-print("backward works:", works)
+given = sum(p.grad is not None for p in block.parameters())
+print(f"{given} of {len(list(block.parameters()))} parameters have a gradient")
 
 # %% tags=["reveal"]
 q35.reveal(works)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Batch normalisation saves its *input*, and the ReLU doesn't touch it. After a `tanh`, the same ReLU would cause an error, because `tanh` saves its result.
-#
-# ResNets use two kinds of blocks. A basic block has two 3x3 convolutions, whereas a **bottleneck** first reduces the number of channels with a 1x1 convolution, works on the few that are left, and then increases the number again:
-
-# %% tags=["code"]
-from autolab.vision.models import resnet9
-from autolab.vision.models.resnet9 import BottleneckResBlock, ResBlock
-
-def numbers(block):
-    return sum(p.numel() for p in block.parameters())
-
-print("basic block, 64 channels:        ", numbers(ResBlock(64, 64)))
-print("bottleneck, 64 to 16 to 64:      ", numbers(BottleneckResBlock(64, 16, 64)))
-small = resnet9(num_classes=10)
-print("ResNet-9, for colour images 32x32:", numbers(small))
-convolutions = [m for m in small.modules() if isinstance(m, nn.Conv2d)]
-with_bias = [m for m in convolutions if m.bias is not None]
-print("convolutions with a bias in it:   ", len(with_bias))
-del small, convolutions                       # 10 MB
-
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.14: add the input
 #
@@ -111,3 +95,85 @@ check("03.14", residual)
 # **Takeaway:** a sum passes on the whole gradient, and a bias before a normalisation has no effect.
 # PyTorch on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html); the idea:
 # [He et al., 2016](https://arxiv.org/abs/1512.03385).
+
+# %% [markdown] tags=["section"]
+# ## 2. ResNet-9, built from blocks
+#
+# With a residual block you can build a complete network. Let's build ResNet-9, which has eight convolutions and a linear layer, for colour pictures of 32 by 32 pixels. First we need the block: two convolutions with their normalisation, and the shortcut around them.
+
+# %% tags=["code"]
+def convolution(inputs, outputs):
+    return [nn.Conv2d(inputs, outputs, 3, padding=1, bias=False),
+            nn.BatchNorm2d(outputs, momentum=0.9), nn.ReLU()]
+
+class ResBlock(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.branch = nn.Sequential(*convolution(channels, channels),
+                                    *convolution(channels, channels))
+
+    def forward(self, x):
+        return torch.relu(x + self.branch(x))
+
+class ResNet9(nn.Module):
+    def __init__(self, kinds=10):
+        super().__init__()
+        self.stages = nn.Sequential(
+            nn.Sequential(*convolution(3, 64), *convolution(64, 128), nn.MaxPool2d(2)),
+            ResBlock(128),
+            nn.Sequential(*convolution(128, 256), nn.MaxPool2d(2),
+                          *convolution(256, 256), nn.MaxPool2d(2)),
+            ResBlock(256),
+            nn.Sequential(nn.MaxPool2d(2), nn.Flatten()))
+        self.fc = nn.Linear(1024, kinds)
+
+    def forward(self, x):
+        return self.fc(self.stages(x))
+
+# %% tags=["code"]
+torch.manual_seed(0)
+net = ResNet9()
+h = torch.rand(2, 3, 32, 32)                    # two colour pictures
+print(f"{'the pictures':13} {tuple(h.shape)}")
+for number, stage in enumerate(net.stages, start=1):
+    h = stage(h)
+    count = sum(p.numel() for p in stage.parameters())
+    print(f"stage {number}       {tuple(h.shape)!s:17} {count:9,} parameters")
+print(f"fc            {tuple(net.fc(h).shape)!s:17} "
+      f"{sum(p.numel() for p in net.fc.parameters()):9,} parameters")
+
+out = net(torch.rand(2, 3, 32, 32))
+out.backward(torch.rand_like(out))              # ten outputs for each picture
+given = [p.grad is not None for p in net.parameters()]
+print(f"{sum(given)} of {len(given)} parameters have a gradient")
+biases = sum(m.bias is not None for m in net.modules() if isinstance(m, nn.Conv2d))
+print("convolutions with a bias:", biases)
+del net, h, out                                 # 40 MB
+
+# %% [markdown] tags=["explain"]
+# **Why.** The stages with pooling make the picture smaller and give it more channels. So the network finds small patterns first, and then combines them into larger ones. The two blocks don't change any shape, because otherwise `x` and `branch(x)` couldn't be added. `out` has 20 numbers and not one, so `backward` needs a tensor of the same shape that says how much each of them counts.
+#
+# Nearly all of the 2.4 million parameters are in the later stages, since a convolution from 256 to 256 channels alone has $256 \cdot 256 \cdot 9 = 589{,}824$. Deeper networks save parameters with another kind of block. A basic block has two 3x3 convolutions, whereas a **bottleneck** first reduces the number of channels with a 1x1 convolution, works on the few that are left, and then increases the number again:
+
+# %% tags=["code"]
+from autolab.vision.models.resnet9 import BottleneckResBlock
+
+def numbers(block):
+    return sum(p.numel() for p in block.parameters())
+
+print(f"basic block, 256 channels:    {numbers(ResBlock(256)):9,} parameters")
+bottleneck = BottleneckResBlock(256, 64, 256)
+print(f"bottleneck, 256 to 64 to 256: {numbers(bottleneck):9,} parameters")
+strided = BottleneckResBlock(256, 64, 128, stride=2)
+shape = tuple(strided(torch.rand(1, 256, 8, 8)).shape)
+print("with a stride of 2, a picture of 8 by 8 becomes", shape)
+
+# %% tags=["picture"]
+torch.manual_seed(0)
+block = ResBlock(2).eval()
+autolab.explore(block(torch.rand(1, 2, 4, 4)).sum(),
+                params=dict(block.named_parameters()))
+
+# %% [markdown] tags=["keep"]
+# **Takeaway:** a deep network is a row of blocks that keep the shape, and stages between them that halve the picture.
+# The kit has this network as `autolab.vision.models.resnet9`; PyTorch lists larger ones among [its models](https://docs.pytorch.org/vision/stable/models.html). More on modules: [`nn.Module`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html).

@@ -1,9 +1,9 @@
 # %% [markdown] tags=["section"]
-# ## 2. The network that everybody uses
+# ## 3. The network that everybody uses
 #
 # Let's repeat the same steps with ResNet-18, which you will meet in many tutorials. Its weights were trained on ImageNet, that is, on 1.3 million photographs. They are a file of 45 MB on the internet. If the file is already on your computer, the next cell uses it. Otherwise it continues with random weights and says so. With random weights every step still works, but the answers mean nothing.
 #
-# To get the file, run `torch.vision.models.resnet18(weights="DEFAULT")` once in a cell of your own. The file is then kept for all notebooks, and for PyTorch too.
+# To get the file, run `autolab.vision.models.resnet18(weights="DEFAULT")` once in a cell of your own. The file is then kept for all notebooks, and for PyTorch too.
 
 # %% tags=["predict"]
 q24 = predict("03.q24")
@@ -48,7 +48,8 @@ for epoch in range(30):
     loss.backward()
     optimizer.step()
     losses.append(loss.item())
-print("features:", tuple(features.shape), " the loss fell:", losses[-1] < losses[0])
+print("features:", tuple(features.shape))
+print(f"loss: {losses[0]:.1f} at first, {losses[-1]:.1f} after 30 epochs")
 
 # %% tags=["picture"]
 FreezePanel(big, optimizer)

@@ -1,17 +1,37 @@
 # %% [markdown] tags=["section"]
 # ## 1. A race of optimizers
 #
-# Optimizers differ in what they do besides following the gradient. With a **momentum** of 0.9, each step is the rate times the gradient, plus 0.9 of the step before. With a **weight decay** of 0.5, half of the weight is added to its gradient, so the weight is pulled towards zero. Adam has momentum too, and it divides the step of each weight by the recent size of its gradient. Because of this division, its rate has another meaning, so we give it five times the rate of the other optimizers here.
-#
-# Let them race in the valley of lesson 1. Step through the picture and watch which optimizer overshoots, and which one is still fast where the slope is zero. Then click another starting point or change the rate.
+# Optimizers differ in what they do besides following the gradient. With a **momentum** of 0.9, each step is the rate times the gradient, plus 0.9 of the step before. With a **weight decay** of 0.5, half of the weight is added to its gradient, so the weight is pulled towards zero. Adam has momentum too, and it divides the step of each weight by the recent size of its gradient. Because of this division, its rate has another meaning, so one rate cannot suit all of them. The cell below tries several rates for each optimizer, and reports the rate with which it comes lowest in 30 steps.
+
+# %% tags=["code"]
+ways = {
+    "SGD": lambda numbers, lr: torch.optim.SGD(numbers, lr),
+    "momentum": lambda numbers, lr: torch.optim.SGD(numbers, lr, momentum=0.9),
+    "Adam": lambda numbers, lr: torch.optim.Adam(numbers, lr),
+}
+
+def lowest(make, lr):
+    w = torch.tensor(4.0, requires_grad=True)
+    b = torch.tensor(1.0, requires_grad=True)
+    optimizer = make([w, b], lr)
+    for step in range(30):
+        loss = (w - 1) ** 2 + 8 * b ** 2
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return ((w - 1) ** 2 + 8 * b ** 2).item()
+
+for name, make in ways.items():
+    found = {lr: lowest(make, lr) for lr in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)}
+    best = min(found, key=found.get)
+    print(f"{name:8} at 0.01: {found[0.01]:5.2f}, best rate {best}: {found[best]:.2f}")
+
+# %% [markdown]
+# With the same small rate, Adam would come last, although it does well with a larger one. So let the three race in the valley of lesson 1, with Adam at five times the rate of the others. Step through the picture and watch which optimizer overshoots, and which one is still fast where the slope is zero. Then click another starting point or change the rate.
 
 # %% tags=["picture"]
 w, b = torch.tensor(4.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
-optimizers = {
-    "SGD": lambda numbers, lr: torch.optim.SGD(numbers, lr),
-    "momentum": lambda numbers, lr: torch.optim.SGD(numbers, lr, momentum=0.9),
-    "Adam": lambda numbers, lr: torch.optim.Adam(numbers, 5 * lr),
-}
+optimizers = {**ways, "Adam": lambda numbers, lr: torch.optim.Adam(numbers, 5 * lr)}
 LossLandscape(lambda: (w - 1) ** 2 + 8 * b ** 2, {"w": w, "b": b},
               optimizers=optimizers, lr=0.02, steps=30)
 
@@ -121,12 +141,14 @@ for module in model.modules():
 mean_before = model.bn1.running_mean.clone()
 one, another = x[:10], x[[0, *range(30, 39)]]          # the same first image
 with torch.no_grad():
-    same = torch.allclose(model(one)[0], model(another)[0], atol=1e-3)
-    print("statistics unchanged:", torch.equal(model.bn1.running_mean, mean_before))
-    print("same image, same answer in two batches:", same)
+    moved = (model.bn1.running_mean - mean_before).abs().max().item()
+    apart = (model(one)[0] - model(another)[0]).abs().max().item()
     model.eval()
-    same_in_eval = torch.allclose(model(one)[0], model(another)[0], atol=1e-3)
-print("the same in eval mode:", same_in_eval)
+    apart_in_eval = (model(one)[0] - model(another)[0]).abs().max().item()
+print(f"the statistics changed by {moved:.1f}")
+print(f"scores of one image in two batches: {apart:.1f} apart in training mode,",
+      f"{apart_in_eval:.1f} in evaluation mode")
+same = apart < 1e-3
 
 # %% tags=["reveal"]
 q14.reveal(same)

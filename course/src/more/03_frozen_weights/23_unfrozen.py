@@ -63,5 +63,34 @@ check("03.7", unfreeze)
 # **Takeaway:** first replace and freeze layers, and build the optimizer last.
 # PyTorch on [`add_param_group`](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.add_param_group.html).
 
+# %% [markdown] tags=["section"]
+# ## 3. Review
+#
+# The last question combines two ideas of lesson 3, frozen weights and evaluation mode. Suppose all 78,010 numbers of the network that misread your digit are frozen, and you want to know which *pixels* misled it.
+
+# %% tags=["predict"]
+q26 = predict("03.q26")
+q26
+
+# %% tags=["code"]
+from autolab.lessons import hand
+
+image, label = hand.my_digit()
+frozen = hand.network().eval().requires_grad_(False)
+pixels = image[None].clone().requires_grad_()
+F.cross_entropy(frozen(pixels), torch.tensor([label])).backward()
+arrived = pixels.grad is not None and pixels.grad.abs().max().item() > 0
+given = sum(p.grad is not None for p in frozen.parameters())
+print(f"gradients arrived for {pixels.grad.numel():,} pixels and {given} weights")
+
+# %% tags=["reveal"]
+q26.reveal(arrived)
+
+# %% [markdown] tags=["explain", "keep"]
+# **Why.** A frozen weight is still a factor on the path from the loss to the pixels, so the gradient flows through it. Evaluation mode changes which mean and variance the layer uses, but it doesn't cut the path.
+#
+# **Takeaway:** freezing the weights stops their gradients, but not the gradient that flows through them.
+# PyTorch on [`requires_grad`](https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad).
+
 # %% tags=["progress"]
 progress("03")

@@ -56,8 +56,10 @@ for step in range(3):
     optimizer.zero_grad()
     F.cross_entropy(model(few_x), few_y).backward()
     optimizer.step()
-still = torch.equal(model.conv1.weight, before)
-print("conv1 is still what it was:", still, "- its gradient:", model.conv1.weight.grad)
+changed = (model.conv1.weight != before).sum().item()
+print(f"{changed} of {before.numel()} weights of conv1 changed;",
+      f"its gradient: {model.conv1.weight.grad}")
+still = changed == 0
 
 # %% tags=["reveal"]
 q27.reveal(still)
@@ -104,12 +106,8 @@ runs = {name: [run(way, seed, epochs) for seed in seeds]
 
 tests = {name: [test for curve, test in found] for name, found in runs.items()}
 mean = {name: sum(values) / len(values) for name, values in tests.items()}
-for name in ("full", "discriminative", "gradual", "LoRA"):
-    better = mean[name] >= mean["from scratch"] + 5
-    print(f"{name:14} better than from scratch by 5 points or more: {better}")
-print("head only better than from scratch:", mean["head only"] > mean["from scratch"])
-better = mean["full"] >= mean["head only"] + 5
-print("full better than head only by 5 points or more:", better)
+for name, accuracy in mean.items():
+    print(f"{name:14} test images read right after the training: {accuracy:.0f} %")
 
 # %% tags=["reveal"]
 q17.reveal(mean)

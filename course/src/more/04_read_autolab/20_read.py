@@ -16,7 +16,7 @@ events = "observe.Observer.contribution", "observe.Observer.accumulate"
 beside(None, "errors.fail", *events)
 
 # %% [markdown]
-# **`tensor.py` is your `Value`.** `_array` is your `data`, and `_grad` is your `grad`. The parents and the rule have moved into a node, so that a result can be deleted while its history stays. Two things are new. There are views, which share memory, and there is `requires_grad`, so that nothing is computed for tensors that don't need a gradient.
+# **`tensor.py` is your `Value`.** Your `data` is called `_array` here, and your `grad` is called `_grad`. The parents and the rule have moved into a node, so that a result can be deleted while its history stays. Two things are new, namely views, which share memory, and `requires_grad`, because of which nothing is computed for tensors that don't need a gradient.
 
 # %% tags=["picture"]
 beside(Value, "tensor.Tensor")
@@ -41,13 +41,13 @@ print("results with a node:", recorded)
 q10.reveal(recorded)
 
 # %% [markdown]
-# **`record.py`, `namespaces.py`, `saving.py` and `node.py` are your `local` and `share`.** You wrote `local` again for each operation. In this engine, an operation is described once, as a record with its rules, and the engine finds out from the rules which tensors it has to save. A node keeps your `parents` as its `inputs`. In the backward pass, the function `backward` of a node applies the rule of each operand to the gradient that arrived. `apply_fix` is your `fit`, and it also restores the kind of number.
+# **`record.py`, `namespaces.py`, `saving.py` and `node.py` are your `local` and `share`.** You wrote `local` again for each operation, but in this engine an operation is described once, as a record with its rules, and the engine finds out from the rules which tensors it has to save. A node keeps your `parents` as its `inputs`. In the backward pass, the function `backward` of a node applies the rule of each operand to the gradient that arrived. `apply_fix` is your `fit`, and it also restores the kind of number.
 
 # %% tags=["picture"]
 beside(share, "node.backward", "node.apply_fix")
 
 # %% [markdown]
-# **`apply.py` and `op.py` are the body of your `add`.** They compute the result and then create an object that remembers. Two things are new. Numbers of different kinds are first converted to one kind, and nothing is recorded if no input requires a gradient.
+# **`apply.py` and `op.py` are the body of your `add`.** They compute the result and then create an object that remembers. In addition, numbers of different kinds are first converted to one kind, and nothing is recorded if no input requires a gradient.
 
 # %% tags=["picture"]
 beside(Value.__add__, "apply.apply", "apply.record", "saving.save")
@@ -120,7 +120,8 @@ centred = Centred()
 x = Value(np.array([1.0, 3.0]))
 answers = [centred(x).data for _ in range(10)]
 same = np.array_equal(answers[0], answers[-1])
-print("the same answer, ten batches later:", same)
+print("answer to the first batch: ", answers[0].round(2))
+print("and to the same, ten later:", answers[-1].round(2))
 
 # %% tags=["reveal"]
 q11.reveal(loss.grad, w.grad)
@@ -169,7 +170,7 @@ q14.reveal(x.grad)
 q15.reveal(v.grad)
 
 # %% [markdown] tags=["keep", "explain"]
-# **Takeaway:** an engine needs a graph that remembers, local derivatives, an order and a sum. Everything else is there to make it safe and fast.
+# **Takeaway:** an engine needs a graph that remembers, local derivatives, an order and a sum, and everything else is there to make it safe and fast.
 # PyTorch describes [its own engine](https://docs.pytorch.org/docs/stable/notes/autograd.html).
 
 # %% tags=["progress"]
