@@ -187,7 +187,7 @@ def test_one_begins_on_the_start_page_and_comes_back_to_the_lesson(lesson, mine)
     page = (mine / folders.START).read_text()
     assert "## [a title](01_graphs.ipynb)" in page and "Last visit: not begun." in page
     assert "**Begin with [a title](01_graphs.ipynb)**" in page
-    assert "Exercises solved: 0 of 16. Predictions made: 0 of 35." in page
+    assert "Exercises solved: 0 of 16. Predictions made: 0 of 36." in page
     progress.record("prediction", "01.q9", given="12", right=True)
     progress.record("exercise", "01.5", given="?", right=True)
     progress.record("practice", "level-3", right=True)
@@ -195,7 +195,7 @@ def test_one_begins_on_the_start_page_and_comes_back_to_the_lesson(lesson, mine)
     page = (mine / folders.START).read_text()
     today = progress.events()[0].time[:10]
     assert (
-        f"Exercises solved: 1 of 16. Predictions made: 1 of 35. Last visit: {today}." in page
+        f"Exercises solved: 1 of 16. Predictions made: 1 of 36. Last visit: {today}." in page
         and "**Continue with [a title](01_graphs.ipynb)**" in page
     )
 
@@ -218,6 +218,7 @@ def test_the_start_page_leads_to_a_notebook_that_goes_further(tmp_path):
     page = (tmp_path / "mine" / folders.START).read_text()
     assert "](more/01_vectors.ipynb), in [" in page and "Exercises solved: 0 of 5." in page
     assert "To go further: [" in page and "It takes about 90 minutes." in page
+    assert page.count("](pictures/") == len(folders.lessons(tmp_path / "mine")) == 4
 
 
 def test_an_old_lesson_that_held_the_further_sections_is_kept_beside_the_new_notebooks(
@@ -245,13 +246,13 @@ def test_what_starts_again_counts_as_never_tried():
     for id in ("01.5", "01.6", "02.1"):
         progress.record("exercise", id, right=True)
     progress.record("prediction", "01.q9", right=False)
-    assert overview("01") == (2, 16, 1, 35)
+    assert overview("01") == (2, 16, 1, 36)
     reset("01.5")
-    assert overview("01") == (1, 16, 1, 35)
+    assert overview("01") == (1, 16, 1, 36)
     progress.record("exercise", "01.5", right=True)
     assert overview("01")[0] == 2, "what came after counts"
     reset("01")
-    assert overview("01") == (0, 16, 0, 35) and overview("02")[0] == 1
+    assert overview("01") == (0, 16, 0, 36) and overview("02")[0] == 1
     with pytest.raises(KeyError, match='lesson "01" has no exercise "01.99"'):
         reset("01.99")
 

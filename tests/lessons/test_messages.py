@@ -84,7 +84,7 @@ def test_progress_counts_and_solved_stays_solved():
     assert lines[0] == "Lesson 01: 1 of 16 exercises solved"
     words = {"01.3": "solved", "01.9": "tried"}
     assert [line.split()[0] for line in lines[1:17]] == [words.get(id, "open") for id in EXERCISES]
-    assert lines[17] == "Predictions: 0 of 35 made, 0 of them came true."
+    assert lines[17] == "Predictions: 0 of 36 made, 0 of them came true."
 
 
 def test_unknown_names_are_told_with_the_known_ones():

@@ -214,7 +214,7 @@ def test_predictions_count_in_the_progress():
     q9.answer, q18.answer = "12", "1"
     q9.reveal(12.0)
     q18.reveal(4.0)
-    assert repr(progress("01")).endswith("Predictions: 2 of 35 made, 1 of them came true.")
+    assert repr(progress("01")).endswith("Predictions: 2 of 36 made, 1 of them came true.")
     assert "came true" not in repr(predict("01.q6"))
 
 
@@ -228,7 +228,7 @@ def test_what_was_answered_is_there_again_another_day(monkeypatch, tmp_path):
         q6, words = predict("01.q6"), in_words("01.w2")
         assert (q6.answer, q6.confidence, q6.reason, q6.actual) == ("6", 2, "it is x's", "")
         assert words.answer == "Nothing yet." and words.actual
-        assert repr(progress("01")).endswith("Predictions: 1 of 35 made, 0 of them came true.")
+        assert repr(progress("01")).endswith("Predictions: 1 of 36 made, 0 of them came true.")
         assert repr(q6.reveal(12.0)).startswith("Your prediction did not come true")
         assert len(progress_file.events()) == 2, "kept once"
     with monkeypatch.context() as joined:

@@ -151,7 +151,8 @@ def _of_rules(
             f"That is what arrives at {of}, handed on as it is. It has to be multiplied by the local derivative.",
         )
         value = again.value(node.id)
-        if value is not None and all(again.trace.node(edge.child).op == "mul" for edge, _ in sent):
+        children = {edge.child for edge, _ in sent}
+        if value is not None and [again.trace.node(one).op for one in children] == ["mul"]:
             yield (
                 sum(value * item for item in arrived),
                 f"That has `{node.label}` itself as a factor. Of a product, each operand is sent the value of the other one.",

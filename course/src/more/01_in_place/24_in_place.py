@@ -64,7 +64,7 @@ print("right:", torch.exp(x).detach())
 # %% [markdown] tags=["section"]
 # ## 2. Leaves and views
 #
-# In lesson 1 a leaf refused to be changed in place. What if you change only a part of it? A **view** is a tensor that shows part of another tensor's memory, and `x[:1]` is one.
+# In lesson 1, PyTorch refused to change a leaf in place. What if you change only a part of the leaf? A **view** is a tensor that shows part of another tensor's memory, and `x[:1]` is one.
 
 # %% tags=["predict"]
 q34 = predict("01.q34")

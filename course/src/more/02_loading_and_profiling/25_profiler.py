@@ -57,7 +57,7 @@ plt.show()
 #
 # 1. *Is the host or the GPU the bottleneck?* The table has two kinds of rows: calls on the host, and kernels on the GPU. The time of a kernel also appears in the row of the call that launched it, so make sure that you count it only once. Add up the host's own times, but leave out `cudaDeviceSynchronize`, because there the host only waits. The one that is busy longer is the bottleneck. Here it is the host, although the network is on the GPU, because the host cannot launch kernels fast enough.
 # 2. *Which name takes the time?* A call's "own" time doesn't include the calls inside it, so you can add up the own times. At the top is the backward pass of the convolutions. However, batch normalisation follows in the next two rows, and its forward and backward passes together take the host longer, because in this kit they launch many small kernels. It would have been hard to guess that.
-# 3. *Are there a few long calls or many short ones?* The column "times" tells you. If the calls are short, use larger batches or fewer operations. If they are long, do less work or use a smaller number type.
+# 3. *Are there a few long calls or many short ones?* The column "times" tells you how often each name was called. If the calls are short, use larger batches or fewer operations. If they are long, do less work or use a smaller number type.
 #
 # A tutorial profiles a convolution with the following lines, and sorts the table by `self_cpu_time_total`:
 #

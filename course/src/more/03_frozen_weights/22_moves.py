@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. A race of optimizers
 #
-# Optimizers differ in what they do besides following the gradient. With a **momentum** of 0.9, each step is the rate times the gradient, plus 0.9 of the step before. With a **weight decay** of 0.5, half of the weight is added to its gradient, so the weight is pulled towards zero. Adam has momentum too, and it divides the step of each weight by the recent size of its gradient. Because of this division, its rate has another meaning, so one rate cannot suit all of them. The cell below tries several rates for each optimizer, and reports the rate with which it comes lowest in 30 steps.
+# Optimizers differ in what they do besides following the gradient. With a **momentum** of 0.9, each step is the rate times the gradient, plus 0.9 of the step before. With a **weight decay** of 0.5, half of the weight is added to its gradient, so the weight is pulled towards zero. Adam has momentum too, and it divides the step of each weight by the recent size of its gradient. Because of this division, the same rate means something else for Adam than for the others. The cell below tries several rates for each optimizer, and reports the rate with which it comes lowest in 30 steps.
 
 # %% tags=["code"]
 ways = {
@@ -27,7 +27,7 @@ for name, make in ways.items():
     print(f"{name:8} at 0.01: {found[0.01]:5.2f}, best rate {best}: {found[best]:.2f}")
 
 # %% [markdown]
-# With the same small rate, Adam would come last, although it does well with a larger one. So let the three race in the valley of lesson 1, with Adam at five times the rate of the others. Step through the picture and watch which optimizer overshoots, and which one is still fast where the slope is zero. Then click another starting point or change the rate.
+# With a rate of 0.01, Adam comes last by far, but with 0.1 it does about as well as momentum. So a comparison at a single rate says little about optimizers. Now let the three race in the valley of lesson 1, with Adam at five times the rate of the others, that is, at 0.1. Step through the picture and watch which optimizer overshoots, and which one is still fast where the slope is zero. Then click another starting point or change the rate.
 
 # %% tags=["picture"]
 w, b = torch.tensor(4.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
