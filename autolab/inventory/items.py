@@ -155,7 +155,7 @@ ITEMS = (
         y = 2 * w * w
         w.grad
     """, ("None", "0", "12", "an error"), {"w": "a", "y": "b", "3.0": "5.0", "2": "4"}, ("None", "0", "40", "an error")),
-    _item((6, 7), "Only leaves keep their gradient, and a conversion gives no leaf", """
+    _item((6, 7), "Only leaves keep their gradient, and the result of a conversion is not a leaf", """
         x = torch.tensor(3.0, requires_grad=True)
         h = x.double()
         (h * h).backward()
@@ -183,7 +183,7 @@ ITEMS = (
         y.backward()
         x.grad
     """, ("2", "an error", "1", "0"), {"x": "w", "y": "z", "3.0": "4.0", "x + 2": "7 - w"}, ("-2", "an error", "-1", "0")),
-    _item((16,), "gradient= is a vector that each result's gradient begins with, not a scale", """
+    _item((16,), "gradient= is the gradient that arrives at the result, not a scale", """
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         (x**2).backward(gradient=torch.tensor([1.0, 3.0]))
         x.grad
@@ -202,7 +202,7 @@ ITEMS = (
         x.grad
     """, ("[nan, 0.25]", "[0, 0.25]", "[inf, 0.25]", "[nan, nan]"),
     {"x": "w", "4.0": "1.0", "torch.zeros": "torch.ones"}, ("[nan, 0.5]", "[0, 0.5]", "[inf, 0.5]", "[nan, nan]")),
-    _item((8, 9), "In place, a leaf may not be changed; a result may, where its old value was not saved", """
+    _item((8, 9), "A leaf may not be changed in place; a result may be, if its old value was not saved", """
         x = torch.tensor(3.0, requires_grad=True)
         y = x * 2
         [runs(lambda: x.add_(1)), runs(lambda: y.add_(1).backward())]
@@ -227,7 +227,7 @@ ITEMS = (
     """, ("[True, False, True]", "[False, False, True]", "an error", "[True, True, True]"),
     {"a, b, c": "p, q, r, s", "range(3)": "range(4)", "b": "r", "model": "net"},
     ("[True, True, False, True]", "[False, False, False, True]", "an error", "[True, True, True, True]")),
-    _item((14,), "An optimizer steps the tensors that it was given, not what has their place later", """
+    _item((14,), "An optimizer updates the tensors that it was given, not those that replace them later", """
         model = torch.nn.Sequential(torch.nn.Linear(1, 1, bias=False))
         optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
         model[0] = torch.nn.Linear(1, 1, bias=False)
@@ -252,7 +252,7 @@ ITEMS = (
         layer(torch.tensor([[4.0], [6.0]]))
         layer.running_mean
     """, ("[0.5]", "[0]", "[5]", "None"), {"layer": "norm", "4.0": "20.0", "6.0": "40.0"}, ("[3]", "[0]", "[30]", "None")),
-    _item((25,), "A falling loss does not prove a backward right; gradcheck compares it with tiny changes", """
+    _item((25,), "A falling loss does not prove that a backward is correct; gradcheck compares it with tiny changes", """
         class Cube(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):

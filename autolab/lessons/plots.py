@@ -97,7 +97,7 @@ def tangent(
     (curve, _), (line, dashes) = palette.LINES[:2]
     axes.plot(places, [float(function(place)) for place in places], color=curve, label=ylabel)
     axes.plot(near, height + slope * (near - at), color=line, linestyle=dashes, label="tangent")
-    axes.plot([at], [height], "o", color=line, label=f"{xlabel} = {at:g}, slope {slope:g}")
+    axes.plot([at], [height], "o", color=line, label=f"{xlabel} = {at:g}, slope {slope:.3g}")
     axes.set(xlabel=xlabel, ylabel=ylabel)
     axes.legend()
     return axes
@@ -133,19 +133,34 @@ def images(pictures: Any, words: Sequence[str] = (), *, columns: int = 10, title
     return places.flat[-1]
 
 
-def chances(probabilities: Mapping[str, Any], *, title: str = "") -> Any:
-    """Draw the probabilities that a network gives to the digits 0 to 9 as bars. probabilities:
-    label -> ten numbers from 0 to 1."""
-    axes, width = _axes(figsize=(8, 3)), 0.8 / len(probabilities)
-    for i, (label, values) in enumerate(probabilities.items()):
+def bars(
+    words: Sequence[Any], runs: Mapping[str, Any], *, xlabel: str, ylabel: str, title: str = ""
+) -> Any:
+    """Draw bars side by side. words: what stands below each group. runs: label -> one number for each group.
+
+    Example:
+
+        >>> from autolab.lessons import plots
+        >>> axes = plots.bars(["before", "after"], {"old": [96, 0], "new": [0, 46]}, xlabel="", ylabel="%")
+        >>> len(axes.patches)
+        4
+    """
+    axes, width, places = _axes(figsize=(8, 3)), 0.8 / len(runs), np.arange(len(words))
+    for i, (label, values) in enumerate(runs.items()):
         colour, _ = palette.LINES[i % len(palette.LINES)]
-        hatch = "" if i == 0 else "//"
-        look = {"color": colour, "hatch": hatch, "edgecolor": palette.PAPER}
-        axes.bar(np.arange(10) + i * width, _array(values), width, label=label, **look)
-    axes.set_xticks(np.arange(10) + 0.4 - width / 2, [str(d) for d in range(10)])
-    axes.set(xlabel="digit", ylabel="probability", ylim=(0, 1), title=title)
-    if len(probabilities) > 1:
+        look = {"color": colour, "hatch": "" if i == 0 else "//", "edgecolor": palette.PAPER}
+        axes.bar(places + i * width, _array(values), width, label=label, **look)
+    axes.set_xticks(places + 0.4 - width / 2, [str(word) for word in words])
+    axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
+    if len(runs) > 1:
         axes.legend()
+    return axes
+
+
+def chances(probabilities: Mapping[str, Any], *, title: str = "") -> Any:
+    """Draw what a network gives each digit from 0 to 9. probabilities: label -> ten numbers from 0 to 1."""
+    axes = bars(range(10), probabilities, xlabel="digit", ylabel="probability", title=title)
+    axes.set_ylim(0, 1)
     return axes
 
 
@@ -259,7 +274,7 @@ def layers(model: Any, head: str = "fc") -> Any:
 
         >>> from autolab.lessons import hand, plots
         >>> axes = plots.layers(hand.network())
-        >>> print(axes.texts[6].get_text())
+        >>> print(axes.texts[5].get_text())
         fc
         650 numbers
     """

@@ -54,9 +54,9 @@ q8.reveal(old_again)
 
 # %% tags=["picture"]
 ways = {"0 to 4": hand.network(), "then 5 to 9": new_only, "or all ten": rehearsed}
-plots.curves([*ways], {"0 to 4": [share_right(m, old) for m in ways.values()],
-                       "5 to 9": [share_right(m, new) for m in ways.values()]},
-             xlabel="trained on", ylabel="read right, %")
+plots.bars([*ways], {"0 to 4": [share_right(m, old) for m in ways.values()],
+                     "5 to 9": [share_right(m, new) for m in ways.values()]},
+           xlabel="trained on", ylabel="read right, %")
 plt.show()
 
 # %% [markdown] tags=["explain", "keep"]

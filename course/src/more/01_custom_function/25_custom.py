@@ -34,7 +34,7 @@ for step in range(41):
     x.grad = None
 
 # %% [markdown]
-# There is a tool that gives the answer. `gradcheck` changes each input by a tiny amount, observes how much the result changes, and compares this with what the `backward` returns. Because the changes are tiny, it needs the precision of `torch.float64`.
+# There is a tool that tells you whether a backward is correct. `gradcheck` changes each input by a tiny amount, observes how much the result changes, and compares this with what the `backward` returns. Because the changes are tiny, it needs the precision of `torch.float64`.
 
 # %% tags=["code"]
 x = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
@@ -49,7 +49,7 @@ except RuntimeError as error:
 q27.reveal(right)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The loss fell, but it stayed at 0.5, and the lowest value is 0.3333. The reason is that multiplication binds more tightly than addition. `grad_output * 6*input + 2` means $(\bar y \cdot 6x) + 2$, so the 2 is added whatever arrives. At the end of the training $\bar y = \tfrac12$, so the rule gives $3x + 2$, which is zero at $x = -2/3$. The correct rule gives $\bar y \cdot (6x + 2) = 3x + 1$, which is zero at $x = -1/3$.
+# **Why.** The loss fell, but it stayed at 0.5, and the lowest value is 0.3333. The reason is that multiplication binds more tightly than addition, so `grad_output * 6*input + 2` means $(\bar y \cdot 6x) + 2$, and the 2 is added whatever arrives. At the end of the training $\bar y = \tfrac12$, so the rule gives $3x + 2$, which is zero at $x = -2/3$. The correct rule gives $\bar y \cdot (6x + 2) = 3x + 1$, which is zero at $x = -1/3$.
 #
 # If $\bar y$ happens to be 1, the wrong rule gives the right number. That is why a quick test with `y.backward()` on a single number doesn't reveal the mistake. Now read the two tables in the message. Each row belongs to an input, and each column to an output. The wrong rule has a 2 off the diagonal, so it claims that every output depends on every input.
 #

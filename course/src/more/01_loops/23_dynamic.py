@@ -95,7 +95,7 @@ in_words("01.w8")
 # %% [markdown] tags=["section"]
 # ## 2. Static and dynamic graphs
 #
-# A graph that is recorded while you compute is called **dynamic**. Older systems, for example TensorFlow 1, used **static** graphs instead: first you declare the whole graph, and later you feed numbers into it. Let's build a tiny system of this kind. A `Later` is an expression that hasn't been computed yet, so it only knows how to compute itself.
+# A graph that is recorded while you compute is called **dynamic**. Older systems, for example TensorFlow 1, used **static** graphs instead: first you declare the whole graph, and later you feed numbers into it. Let's build a tiny system of this kind, in which a `Later` is an expression that hasn't been computed yet. It only knows how to compute itself.
 
 # %% tags=["code"]
 class Later:
@@ -156,7 +156,7 @@ for start in (3.0, 1.0, 20.0):
     print(f"run with x = {start:4}: {y.run(x=start)}")
 
 # %% [markdown] tags=["explain"]
-# **Compare.** Which kind is better depends on what you need.
+# **Compare.** Neither kind is better in every case, so the table says what you get from each.
 #
 # | | dynamic graph | static graph |
 # |---|---|---|
@@ -194,7 +194,7 @@ for name, y in {"x + 2": x + 2, "x * x": x * x}.items():
 q23.reveal(raised)
 
 # %% [markdown] tags=["explain"]
-# **Why.** After a node has run, its saved tensors are **freed**, because they take memory and are rarely needed again. The nodes and their arrows are still there. `x + 2` saved nothing, so nothing is missing in the second pass. `x * x` saved its factors, and they are gone. So the rule "calling backward twice always raises an error" is wrong, because it depends on what was saved. "The graph is destroyed" is wrong as well.
+# **Why.** After a node has run, its saved tensors are **freed**, because they take memory and are rarely needed again. The nodes and their arrows, however, are still there. `x + 2` saved nothing, so nothing is missing in the second pass, whereas `x * x` saved its factors, which are gone. So the rule "calling backward twice always raises an error" is wrong, because it depends on what was saved. "The graph is destroyed" is wrong as well.
 #
 # With `retain_graph=True` the saved tensors are kept. You need this, for example, if two results share a part of their graph and you call `backward()` on both. Often it is simpler to add the two results and call `backward()` once.
 
@@ -236,7 +236,7 @@ in_words("01.w11")
 # %% [markdown] tags=["section"]
 # ## 4. Review
 #
-# The first section explained why `where` can produce a NaN. Here is another function with the same problem:
+# The first section explained why `where` can produce a NaN, and here is another function with the same problem:
 
 # %% tags=["predict"]
 q22 = predict("01.q22")

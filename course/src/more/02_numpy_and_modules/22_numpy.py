@@ -46,7 +46,7 @@ t = torch.ones(3, device=device)
 t.numpy()
 
 # %% [markdown]
-# The message tells you what to do, namely to call `t.cpu()` first. Now let's see which memory the arrays use.
+# The message tells you what to do, namely to call `t.cpu()` first. Now let's find out which memory the arrays use, with two programs:
 #
 # ```
 # a = here.cpu().numpy();   a += 1        # here is on the CPU

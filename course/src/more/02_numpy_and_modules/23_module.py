@@ -1,14 +1,14 @@
 # %% [markdown] tags=["section"]
 # ## 2. What moves with a module
 #
-# The next cell raises an error on purpose, because the layer is on the GPU and its input is not. Notice that the message calls the input `mat1`:
+# The next cell raises an error on purpose, because the layer is on the GPU and its input, which the message calls `mat1`, is not:
 
 # %% tags=["code", "raises-exception"]
 layer = nn.Linear(3, 1).to(device)
 layer(torch.ones(2, 3))
 
 # %% [markdown]
-# Sometimes a module doesn't have all of its own tensors in one place. Suppose a module also needs the mean of the data:
+# Sometimes a module doesn't have all of its own tensors in one place. Suppose, for example, that a module also needs the mean of the data:
 
 # %% tags=["predict"]
 q15 = predict("02.q15")
