@@ -204,7 +204,7 @@ def test_every_prediction_comes_before_its_code_and_is_revealed_after_it(name, t
 
 
 READ = {
-    "01.q27": ("Let's train with it and walk downhill", "There is a tool that gives the answer. `gradcheck`"),
+    "01.q27": ("Let's train with it and walk downhill", "There is a tool that tells you whether a backward is correct. `gradcheck`"),
     "01.q29": ("**3. With an optimizer.** It does the update",),
     "03.q17": ("`gradual()` hands over", "The loop is the same for all methods", "This cell takes the longest: six methods"),
     "03.q18": ("`gradual()` hands over", "The loop is the same for all methods", "This cell takes the longest: six methods"),

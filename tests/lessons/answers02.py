@@ -463,7 +463,7 @@ def lenet_untrained(images, labels, device):
 
 RIGHT["02.14"] = [*given("02.14"), lenet_with_adam]
 WRONG["02.14"] = [
-    (lambda images, labels, device: lenet(images, labels, "cpu"), "Look at the model is on"),
+    (lambda images, labels, device: lenet(images, labels, "cpu"), "the model is still on the CPU"),
     (lenet_of_tensors, "The list contains tensors"),
     (lenet_untrained, "doesn't read its own training images yet"),
     (lambda images, labels, device: lenet(images, labels, device)[0], "return a pair"),

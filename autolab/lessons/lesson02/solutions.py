@@ -254,7 +254,7 @@ def train_lenet(images, labels, device):
     model = LeNet().to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     losses = []
-    for _ in range(25):
+    for _ in range(40):
         for x, y in zip(images.split(16), labels.split(16)):
             loss = F.cross_entropy(model(x.to(device)), y.to(device))
             optimizer.zero_grad()
@@ -273,7 +273,7 @@ def train_lenet(images, labels, device):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     pairs = torch.utils.data.TensorDataset(images, labels)
     losses = []
-    for _ in range(25):
+    for _ in range(40):
         for x, y in torch.utils.data.DataLoader(pairs, batch_size=16, shuffle=True):
             loss = F.cross_entropy(model(x.to(device)), y.to(device))
             optimizer.zero_grad()

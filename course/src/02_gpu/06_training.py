@@ -45,7 +45,8 @@ def share_right(model, device):
 
 print(f"first loss: {cpu_losses[0]:.3f} on the CPU, {gpu_losses[0]:.3f} on the GPU")
 print(f"the whole training: CPU {cpu_time:.2f} s, GPU {gpu_time:.2f} s")
-print(f"validation images read right after the training: {100 * share_right(on_gpu, device):.0f} %")
+right = 100 * share_right(on_gpu, device)
+print(f"validation images read right after the training: {right:.0f} %")
 
 # %% tags=["reveal"]
 q8.reveal(cpu_losses, gpu_losses)

@@ -13,9 +13,9 @@
 # | linear | from 120 numbers to 84, then ReLU | 84 |
 # | linear | from 84 numbers to 10 scores | 10 |
 #
-# ### Exercise 02.14: LeNet on the GPU
+# ### Exercise 02.14: a LeNet on the GPU
 #
-# Write `train_lenet(images, labels, device)`. It builds the network, trains it on the device until it reads at least nine of ten of the images, and returns a pair: the model, and a list with the loss of each step as a plain number. The checker tries it with 16 images, so it takes a few seconds. Then train your LeNet on the 1,237 images of section 5, and count how many of the 200 validation images it reads.
+# Write `train_lenet(images, labels, device)`. It builds the network, trains it on the device until it reads at least nine of ten of the images, and returns a pair: the model, and a list with the loss of each step as a plain number. The checker tries it with 8 images, so it takes a few seconds. Then train your LeNet on the 1,237 images of section 5, and count how many of the 200 validation images it reads.
 
 # %% tags=["exercise"]
 train_lenet = ...           # replace this line by your class and your function

@@ -11,8 +11,7 @@ q24
 
 # %% tags=["code"]
 import copy
-
-devices = [torch.device("cuda", 0), torch.device("cuda", torch.cuda.device_count() - 1)]
+devices = [torch.device("cuda", k) for k in (0, torch.cuda.device_count() - 1)]
 print("replicas on:", *devices)
 
 def first_model():
@@ -38,9 +37,9 @@ for replica, d, part_x, part_y in zip(replicas, devices, x.chunk(2), y.chunk(2))
 
 whole = gradient_of_first_layer(single)
 left, right = map(gradient_of_first_layer, replicas)
-found = {"whole batch": whole, "sum of the halves": left + right}
-for name, gradient in (found | {"mean of the halves": (left + right) / 2}).items():
-    print(f"{name:19} {gradient[0, 0, 0, 0].item():8.5f}")
+found = {"whole": whole, "sum": left + right, "mean": (left + right) / 2}
+for name, gradient in found.items():
+    print(f"{name:6} {gradient[0, 0, 0, 0].item():8.5f}")
 
 # %% tags=["reveal"]
 q24.reveal()

@@ -41,7 +41,7 @@ print("results with a node:", recorded)
 q10.reveal(recorded)
 
 # %% [markdown]
-# **`record.py`, `namespaces.py`, `saving.py` and `node.py` are your `local` and `share`.** You wrote `local` again for each operation, but in this engine an operation is described once, as a record with its rules, and the engine finds out from the rules which tensors it has to save. A node keeps your `parents` as its `inputs`. In the backward pass, the function `backward` of a node applies the rule of each operand to the gradient that arrived. `apply_fix` is your `fit`, and it also restores the kind of number.
+# **`record.py`, `namespaces.py`, `saving.py` and `node.py` are your `local` and `share`.** You wrote `local` again for each operation. Here, however, an operation is described once, as a record with its rules, and the engine finds out from the rules which tensors it has to save. A node keeps your `parents` as its `inputs`. In the backward pass, the function `backward` of a node applies the rule of each operand to the gradient that arrived. `apply_fix` is your `fit`, and it also restores the kind of number.
 
 # %% tags=["picture"]
 beside(share, "node.backward", "node.apply_fix")
