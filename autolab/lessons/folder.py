@@ -205,7 +205,11 @@ def _entry(folder: Path, number: str) -> list[str]:
     """Return the lines of the start page about one lesson: its title, picture, question, time and progress."""
     core, *more = notebooks(folder, number)
     picture = f"pictures/{Path(core).stem}.png"
-    shown = [f"[![{_title(folder / core)}]({picture})]({core})", ""] if (folder / picture).is_file() else []
+    shown = (
+        [f"[![{_title(folder / core)}]({picture})]({core})", ""]
+        if (folder / picture).is_file()
+        else []
+    )
     last = max((e.time[:10] for e in events() if _of(e, number)), default=translate("not begun"))
     solved, exercises, predicted, questions = overview(number, _ids_in(folder / core) or None)
     counts = [
