@@ -1,6 +1,7 @@
 """How `Module.to` reads its arguments, and what modules take."""
 
 from collections.abc import Sequence
+from types import FunctionType
 from typing import TypeAlias
 
 from autolab.engine.devices.device import DeviceLike, device as device_class  # noqa: F401 (DeviceLike is found here)
@@ -38,3 +39,16 @@ def parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, **
     if tensor is not None:
         device, dtype = tensor.device, tensor.dtype
     return None if device is None else device_class(device), dtype, non_blocking
+
+
+def name_methods_after(cls, *names):
+    """Give `cls` copies of inherited methods that Python's own errors call by its name: `Conv2d.__init__()`."""
+    for name in names:
+        method = getattr(cls, name)
+        copy = FunctionType(
+            method.__code__, method.__globals__, name, method.__defaults__, method.__closure__
+        )
+        copy.__kwdefaults__, copy.__doc__ = method.__kwdefaults__, method.__doc__
+        copy.__annotations__, copy.__module__ = method.__annotations__, method.__module__
+        copy.__qualname__ = f"{cls.__name__}.{name}"
+        setattr(cls, name, copy)

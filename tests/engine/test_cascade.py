@@ -1,4 +1,4 @@
-"""The order of additions: sums and lengths end in PyTorch's last digit, for every shape and layout."""
+"""The order of additions: sums, products and lengths end in PyTorch's last digit, for every shape and layout."""
 
 import itertools
 import math
@@ -97,12 +97,18 @@ def test_sums_are_pytorchs_to_the_last_bit(shape, dtype):
 @last_digits
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [s for s in SHAPES if len(s) < 3], ids=str)
-def test_lengths_are_pytorchs_to_the_last_bit(shape, dtype):
+def test_products_and_lengths_are_pytorchs_to_the_last_bit(shape, dtype):
     def ask(torch):
         x = torch.tensor(numbers(shape, dtype))
-        return {str(axis): torch.linalg.vector_norm(x, 2, axis) for axis in axes_of(shape)}
+        near_one = torch.tensor((numbers(shape, dtype) * 0.1 + 1).astype(dtype))
+        return {
+            "product": near_one.prod(),
+            **{str(axis): torch.linalg.vector_norm(x, 2, axis) for axis in axes_of(shape)},
+        }
 
-    expected = oracle.answer("test_cascade", f"length {shape} {dtype}", ask)
+    expected = oracle.answer("test_cascade", f"product and length {shape} {dtype}", ask)
+    near_one = (numbers(shape, dtype) * 0.1 + 1).astype(dtype)
+    np.testing.assert_array_equal(cascade.multiply(near_one), expected["product"])
     for axis in axes_of(shape):
         np.testing.assert_array_equal(
             cascade.length(numbers(shape, dtype), axis), expected[str(axis)], err_msg=str(axis)
@@ -203,7 +209,7 @@ def test_what_is_not_float_or_large_is_left_to_numpy():
     x = np.arange(10)
     assert cascade.add(x) == 45 and cascade.add(x).dtype == np.int64
     big = np.ones(cascade.FEW, np.float32)
-    assert cascade.add(big) == cascade.FEW
+    assert cascade.add(big) == cascade.FEW and cascade.multiply(big) == 1
     assert (
         cascade.add(np.float32(2.5)) == 2.5 and cascade.add(np.array([-0.0, -0.0], np.float32)) == 0
     )

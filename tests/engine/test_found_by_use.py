@@ -128,7 +128,7 @@ def test_a_model_moved_after_the_first_step(name):
     ) as raised:
         optimizer.step(loss)
     assert any(
-        "make the optimizer after" in note or "move" in note for note in raised.value.__notes__
+        "make the optimizer after" in note or "Move" in note for note in raised.value.__notes__
     )
 
 

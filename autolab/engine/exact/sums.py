@@ -1,4 +1,4 @@
-"""Sums and lengths added up in PyTorch's order, so that their last digit is PyTorch's too.
+"""Sums, products and lengths added up in PyTorch's order, so that their last digit is PyTorch's too.
 
 Floating-point addition is not associative: `torch.tensor([.1] * 10).sum()` is 1.0000001, NumPy's pairwise sum gives
 1.0. PyTorch's CPU kernels keep eight float32 (four float64) running sums side by side, four times over, and add them
@@ -56,7 +56,7 @@ def add(x, axis=None, keepdims=False):
             sums = _rows(x, lanes)
             return sums[:, None] if keepdims else sums
         if only is not None:
-            sums = _columns(x[None], INTERLEAVED * (lanes if x.shape[1] >= lanes else 1))[0]
+            sums = _columns_of_matrix(x, _width(x.shape[1], lanes))
             return sums[None] if keepdims else sums
     return _placed(_any_layout(x, axis, lanes), x, axis, keepdims)
 
@@ -280,6 +280,10 @@ def _cascade(x):
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------
+def _width(columns, lanes):
+    return INTERLEAVED * (lanes if columns >= lanes else 1)
+
+
 def _columns(x, width):
     """Return the sums of the columns, for each leading index: (A, R, K) -> (A, K). `width` columns are added side by
     side."""
@@ -290,7 +294,61 @@ def _columns(x, width):
     return np.concatenate((_cascade(x[:, :, :whole]), edge), axis=1) if whole else edge
 
 
-# -- lengths ----------------------------------------------------------------------------------------------
+def _columns_of_matrix(x, width):
+    """`_columns` of one matrix, (R, K) -> (K,): gradients of biases come this way. Without the levels that only long
+    columns have it takes half the time, 2-3 µs."""
+    r, k = x.shape
+    edge = k % width
+    if r >= BLOCK * BLOCK or edge == 1:
+        return _columns(x[None], width)[0]
+    if not edge:
+        return _blocks(x)
+    if r < INTERLEAVED:
+        return _reduce(x, 0)
+    rest = x[:, k - edge :]
+    main = r // INTERLEAVED * INTERLEAVED
+    sums = rest[:main]
+    if main > INTERLEAVED:
+        sums = _blocks(sums.reshape(-1, INTERLEAVED * edge)).reshape(INTERLEAVED, edge)
+    if main < r:
+        sums = np.concatenate((sums[:1], rest[main:], sums[1:]))
+    total = _reduce(sums, 0)
+    return total if edge == k else np.concatenate((_blocks(x[:, : k - edge]), total))
+
+
+def _blocks(x):
+    """`_cascade` of a matrix of less than 256 rows: (R, K) -> (K,)."""
+    r, k = x.shape
+    if r < BLOCK:
+        return _reduce(x, 0)
+    blocks = r // BLOCK
+    sums = _reduce(x[: blocks * BLOCK].reshape(blocks, BLOCK, k), 1)
+    total = sums[0] if blocks == 1 else _reduce(sums, 0)
+    return total + (_reduce(x[blocks * BLOCK :], 0) if r > blocks * BLOCK else 0)
+
+
+# -- products and lengths ----------------------------------------------------------------------------------------------
+def multiply(x, axis=None, keepdims=False):
+    """Return `np.multiply.reduce` in PyTorch's order, for one contiguous row; NumPy's order is the same for shorter
+    ones and columns."""
+    lanes = _LANES.get(x.dtype.char)
+    if (
+        lanes is None
+        or x.size >= FEW
+        or x.size < 4 * lanes
+        or not x.flags.c_contiguous
+        or not (axis is None or x.ndim == 1)
+    ):
+        return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
+    flat = x.reshape(-1)
+    count = len(flat) // (4 * lanes)
+    a, b, c, d = np.multiply.reduce(flat[: count * 4 * lanes].reshape(count, 4, lanes), axis=0)
+    product = np.multiply.accumulate(
+        np.concatenate(((a * b) * (c * d), flat[count * 4 * lanes :]))
+    )[-1]
+    return product.reshape((1,) * x.ndim) if keepdims else product
+
+
 def length(x, axis=None, keepdims=False):
     """Return the square root of the sum of squares, in PyTorch's order."""
     lanes = _LANES.get(x.dtype.char)

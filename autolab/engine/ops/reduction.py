@@ -206,8 +206,7 @@ mean_all, mean_op = _sum_or_mean(
 
 # -- product -----------------------------------------------------------------------------------------------------------
 def _prod(xp, self, dim=None, keepdim=False, dtype=None):
-    product = lambda x, axis, keepdim: np.multiply.reduce(x, axis=axis, keepdims=keepdim)
-    return _total(xp, "multiply", product, self, dim, keepdim, dtype)
+    return _total(xp, "multiply", cascade.multiply, self, dim, keepdim, dtype)
 
 
 def _others_product(m, x, dim):

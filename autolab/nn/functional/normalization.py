@@ -109,6 +109,12 @@ def instance_norm(
 
     Raises ValueError for a single value per channel. Ulyanov, Vedaldi and Lempitsky, "Instance Normalization" (2016).
     """
+    check_settings(
+        "instance_norm",
+        ("use_input_stats", 6, "bool", use_input_stats),
+        ("momentum", 7, "float", momentum),
+        ("eps", 8, "float", eps),
+    )
     if running_mean is not None or running_var is not None or not use_input_stats:
         raise unsupported("instance_norm", "running statistics", "Use batch_norm for them.")
     if math.prod(input.shape[2:]) == 1:
@@ -135,6 +141,7 @@ def rms_norm(
     Raises RuntimeError when the sizes differ. Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
     """
     check_tensors("rms_norm", input=input)
+    check_settings("rms_norm", ("normalized_shape", 2, "int[]", normalized_shape))
     shape = normalized_shape
     shape = [shape] if isinstance(shape, int) else list(shape)
     if list(input.shape[-len(shape) :]) != shape:

@@ -10,7 +10,7 @@ from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact.refusals import unsupported
 from autolab.nn import functional as F, init
-from autolab.nn._arguments import DeviceLike, Sizes
+from autolab.nn._arguments import DeviceLike, Sizes, name_methods_after
 from autolab.nn.modules.layer import Layer, shown_unless_default
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
@@ -30,6 +30,7 @@ class _ConvNd(Layer):
         super().__init_subclass__(**options)
         if dims:
             cls._dims = dims
+            name_methods_after(cls, "forward")
 
     def _set_up(self, settings):
         options = {name: settings.pop(name) for name in ("device", "dtype")}
