@@ -100,9 +100,9 @@ def by_keyboard(page: Page) -> None:
     page.keyboard.press("Shift+Tab")
     assert page.evaluate("document.activeElement.id") == "example"
     page.keyboard.press("Tab")
+    page.evaluate("document.getElementById('status').textContent = ''")
     page.keyboard.press("Enter")
-    page.wait_for_function("!document.getElementById('stop').disabled")
-    page.wait_for_function("document.getElementById('stop').disabled", timeout=LONG)
+    wait_for(page, "Your program ran")
 
 
 def main() -> int:
