@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from functools import partial
 
 import numpy as np
@@ -269,7 +271,9 @@ def lenet_trained(answer, kinds, count, device):
     ):
         raise Unfit(f"{show(result)} came back: return a pair, the model and the list of losses")
     model, losses = result
-    there = {"shapes of the weights": sorted(tuple(p.shape) for p in model.parameters())}
+    there: dict[str, Any] = {
+        "shapes of the weights": sorted(tuple(p.shape) for p in model.parameters())
+    }
     there["the model is on"] = sorted({str(p.device) for p in model.parameters()})
     there["losses are plain numbers"] = len(losses) > 0 and all(
         isinstance(one, float) for one in losses
