@@ -93,12 +93,6 @@ class TestRecords:
         ]
         assert list(scene.training) == [], "it is over"
 
-    def test_some_steps_in_between(self):
-        records = list(Scene(epochs=2, every=2).training)
-        assert [(r["epoch"], r["step"]) for r in records] == [(0, 2), (0, 4), (1, 6), (1, 8)]
-        assert [r["val_loss"] is None for r in records] == [True, False, True, False]
-        assert [r["val_accuracy"] is None for r in records] == [True, False, True, False]
-
     def test_the_numbers_are_those_of_the_loop_written_out(self):
         scene = Scene(epochs=2, every=2)
         records = list(scene.training)
@@ -224,18 +218,6 @@ class TestWhatIsChangedInBetween:
                 freeze(scene.model, "4")
         assert seen == [["4"], ["0", "4"], ["0"]]
 
-    def test_a_further_group(self):
-        torch.manual_seed(0)
-        model = network()
-        optimizer, rates = torch.optim.SGD(model[4].parameters(), lr=0.1), []
-        before = model[0].weight.detach().clone()
-        for record in training(model, optimizer, (DataLoader(data(), batch_size=10), None), 2):
-            rates.append(record["learning_rate"])
-            if record["epoch"] == 0:
-                assert torch.equal(model[0].weight, before)
-                optimizer.add_param_group({"params": model[0].parameters(), "lr": 0.5})
-        assert rates == [0.1, 0.5] and not torch.equal(model[0].weight, before)
-
     def test_modes_are_left_as_they_are(self):
         scene = Scene(epochs=2)
         freeze(scene.model, "0", "1")
@@ -244,20 +226,6 @@ class TestWhatIsChangedInBetween:
         list(scene.training)
         assert [m.training for m in scene.model] == [True, False, True, True, True]
         assert torch.equal(scene.model[1].running_mean, mean)
-
-    def test_nothing_runs_while_it_waits(self):
-        scene = Scene(epochs=2, every=1)
-        next(scene.training)
-        before = scene.bits()
-        assert scene.bits() == before
-        next(scene.training)
-        assert scene.bits() != before
-
-    def test_close_ends_it(self):
-        scene = Scene()
-        next(scene.training)
-        scene.training.close()
-        assert list(scene.training) == []
 
     def test_after_an_interrupt_it_goes_on(self):
         scene, calls = Scene(epochs=2), itertools.count()

@@ -56,14 +56,6 @@ def test_a_frozen_module_gets_no_gradients(torch):
 
 
 @same_as_torch
-def test_gradients_pass_through_a_frozen_layer_in_the_middle(torch):
-    model, images, labels = network(torch)
-    model[1].requires_grad_(False)
-    torch.nn.functional.cross_entropy(model(images), labels).backward()
-    return [model[0][0].weight.grad, [p.grad for p in model[1].parameters()], model[3].weight.grad]
-
-
-@same_as_torch
 def test_the_graph_begins_where_something_is_trained(torch):
     model, images, _ = network(torch)
     model.requires_grad_(False)
@@ -232,100 +224,6 @@ def test_a_new_head_is_not_what_the_optimizer_trains(torch):
     ]
 
 
-@same_as_torch
-def test_groups_that_are_refused(torch):
-    model, images, _ = network(torch)
-    optimizer = torch.optim.SGD(model[3].parameters(), lr=0.1)
-    result = model[3].weight * 2
-    wrong = {
-        "twice": {"params": model[3].parameters()},
-        "one of two": {"params": [model[3].bias, *model[0].parameters()]},
-        "set": {"params": set(model[0].parameters())},
-        "result": {"params": [result]},
-        "number": {"params": [1.0]},
-        "names": {"params": model[0].named_parameters()},
-        "not a dict": list(model[0].parameters()),
-        "no params": {"lr": 0.1},
-    }
-    found = {
-        name: error_of(lambda: optimizer.add_param_group(group)) for name, group in wrong.items()
-    }
-    required = error_of(lambda: torch.optim.SGD([{"params": model.parameters(), "lr": -1}], lr=0.1))
-    twice = error_of(
-        lambda: torch.optim.SGD(
-            [{"params": model.parameters()}, {"params": model[3].parameters()}], lr=0.1
-        )
-    )
-    return [found, required, twice, len(optimizer.param_groups)]
-
-
-@same_as_torch(rtol=1e-3, atol=1e-5)
-def test_discriminative_rates_with_a_schedule(torch):
-    model, images, labels = network(torch)
-    groups = [
-        {"params": model[i].parameters(), "lr": 0.1 / 4 ** (3 - i), "name": f"layer {i}"}
-        for i in (0, 1, 3)
-    ]
-    optimizer = torch.optim.SGD(groups, lr=1.0, momentum=0.9)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 4)
-    found = []
-    for _ in range(4):
-        loss = step(torch, model, optimizer, images, labels)
-        schedule.step()
-        found.append([loss, schedule.get_last_lr(), [g["name"] for g in optimizer.param_groups]])
-    return [found, repr(optimizer), list(model.parameters())]
-
-
-@pytest.mark.parametrize("schedule", ["StepLR", "LambdaLR", "CosineAnnealingLR"])
-def test_a_group_added_after_the_schedule_was_made(schedule):
-    def program(torch):
-        model, images, labels = network(torch)
-        optimizer = torch.optim.SGD(model[3].parameters(), lr=0.1)
-        settings = {
-            "StepLR": (1,),
-            "LambdaLR": (lambda epoch: 1 / (1 + epoch),),
-            "CosineAnnealingLR": (5,),
-        }
-        scheduler = getattr(torch.optim.lr_scheduler, schedule)(optimizer, *settings[schedule])
-        step(torch, model, optimizer, images, labels)
-        scheduler.step()
-        optimizer.add_param_group({"params": model[1].parameters(), "lr": 0.01})
-        step(torch, model, optimizer, images, labels)
-        error = error_of(scheduler.step)
-        return [
-            error,
-            [group["lr"] for group in optimizer.param_groups],
-            "initial_lr" in optimizer.param_groups[1],
-        ]
-
-    check(SUITE, f"group after {schedule}", program)
-
-
-@pytest.mark.parametrize("name", ["SGD", "AdamW"])
-def test_gradual_unfreezing(name):
-    """The optimizer knows all parameters from the start; layers join one by one and begin with fresh state."""
-
-    def program(torch):
-        model, images, labels = network(torch)
-        model.requires_grad_(False)
-        model[3].requires_grad_(True)
-        settings = (
-            dict(momentum=0.9, weight_decay=0.01) if name == "SGD" else dict(weight_decay=0.01)
-        )
-        optimizer, found = getattr(torch.optim, name)(model.parameters(), lr=0.01, **settings), []
-        for layer in (3, 1, 0):
-            model[layer].requires_grad_(True)
-            before = state(model)
-            losses = [step(torch, model, optimizer, images, labels) for _ in range(2)]
-            parameters = dict(model.named_parameters())
-            changed = [name for name in moved(model, before) if name in parameters]
-            steps = [float(s["step"]) for s in optimizer.state.values() if "step" in s]
-            found.append([losses, changed, len(optimizer.state), steps])
-        return [found, list(model.parameters())]
-
-    check(SUITE, f"gradual unfreezing, {name}", program, rtol=1e-3, atol=1e-5)
-
-
 @same_as_torch(rtol=1e-4)
 def test_freezing_between_forward_and_backward_comes_too_late(torch):
     model, images, labels = network(torch)
@@ -348,13 +246,3 @@ def test_a_shared_parameter_is_frozen_everywhere(torch):
     first.requires_grad_(False)
     second(first(torch.randn(2, 3))).sum().backward()
     return [second.weight.requires_grad, first.weight.grad, second.bias.grad]
-
-
-@same_as_torch(rtol=1e-4)
-def test_dropout_in_a_frozen_layer_still_drops_in_training_mode(torch):
-    torch.manual_seed(0)
-    body = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5)).requires_grad_(False)
-    images = torch.randn(3, 4)
-    twice = [body(images), body(images)]
-    body.eval()
-    return [*twice, body(images), torch.equal(body(images), body(images)), torch.rand(1)]

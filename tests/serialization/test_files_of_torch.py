@@ -1,7 +1,6 @@
 """Files that PyTorch 2.13 wrote (`files/write.py`), read without it."""
 
 import io
-import zipfile
 from collections import OrderedDict
 from pathlib import Path
 
@@ -115,18 +114,6 @@ def test_the_other_byte_order():
     assert torch.load(FILES / "big_endian.pth")["x"].tolist() == [0.0, 1.0, 2.0]
 
 
-def test_a_file_without_byte_order_is_little_endian():
-    buffer = io.BytesIO()
-    with (
-        zipfile.ZipFile(FILES / "big_endian.pth") as source,
-        zipfile.ZipFile(buffer, "w") as target,
-    ):
-        for name in source.namelist():
-            if not name.endswith("byteorder"):
-                target.writestr(name, source.read(name))
-    assert torch.load(io.BytesIO(buffer.getvalue()))["x"][1].item() == 4.600602988224807e-41
-
-
 def test_a_whole_module_needs_trust():
     path = FILES / "module.pth"
     with pytest.raises(Exception, match="Weights only load failed") as caught:
@@ -168,19 +155,6 @@ class TestMapLocation:
         assert torch.load(FILES / "big_endian.pth", map_location=where)["x"].device == torch.device(
             "cpu"
         )
-
-    def test_the_function_is_called_for_each_storage(self):
-        calls = []
-        saved = {"a": torch.ones(3), "b": torch.ones(2, dtype=torch.float64)}
-        saved["c"] = saved["a"][1:]
-        buffer = io.BytesIO()
-        torch.save(saved, buffer)
-        buffer.seek(0)
-        torch.load(
-            buffer,
-            map_location=lambda storage, location: calls.append((storage.nbytes(), location)),
-        )
-        assert calls == [(12, "cpu"), (16, "cpu")]
 
     @pytest.mark.parametrize(
         ("where", "kind", "words"),

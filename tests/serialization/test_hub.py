@@ -55,32 +55,6 @@ def test_quiet_and_elsewhere(server, tmp_path, capsys):
     assert shown.out == "" and shown.err == ""
 
 
-def test_a_broken_connection_is_continued(server):
-    name = named(checkpoint())
-    server.files[name], server.breaks = checkpoint(), [100_000, 50_000]
-    assert (
-        torch.hub.load_state_dict_from_url(server.url + name, check_hash=True)["w"].numel()
-        == 50_000
-    )
-    assert [asked for _, asked in server.log] == [None, "bytes=100000-", "bytes=150000-"]
-
-
-def test_what_has_arrived_is_kept(server, tmp_path):
-    server.files["a.pth"], server.breaks = checkpoint(), [100_000, 0]
-    with pytest.raises(RuntimeError, match="connection closed after 100,000 of") as caught:
-        torch.hub.load_state_dict_from_url(server.url + "a.pth")
-    folder = tmp_path / "home" / "hub" / "checkpoints"
-    assert f"put it at {folder / 'a.pth'} yourself" in caught.value.__notes__[0]
-    assert [path.name for path in folder.iterdir()] == ["a.pth.part"]
-    torch.hub.load_state_dict_from_url(server.url + "a.pth")
-    assert server.log[-1] == ("a.pth", "bytes=100000-")
-
-
-def test_a_server_without_ranges(server):
-    server.files["a.pth"], server.breaks, server.ranges = checkpoint(), [100_000], False
-    assert torch.hub.load_state_dict_from_url(server.url + "a.pth")["w"].numel() == 50_000
-
-
 def test_a_wrong_checksum(server, tmp_path):
     server.files["net-0123abcd.pth"] = checkpoint()
     digest = hashlib.sha256(checkpoint()).hexdigest()
@@ -89,18 +63,6 @@ def test_a_wrong_checksum(server, tmp_path):
     ):
         torch.hub.load_state_dict_from_url(server.url + "net-0123abcd.pth", check_hash=True)
     assert not [*(tmp_path / "home" / "hub" / "checkpoints").iterdir()]
-
-
-def test_a_damaged_file_in_the_folder_is_fetched_again(server, tmp_path):
-    name = named(checkpoint())
-    folder = tmp_path / "home" / "hub" / "checkpoints"
-    folder.mkdir(parents=True)
-    (folder / name).write_bytes(b"half")
-    server.files[name] = checkpoint()
-    assert (
-        torch.hub.load_state_dict_from_url(server.url + name, check_hash=True)["w"].numel()
-        == 50_000
-    )
 
 
 @pytest.mark.parametrize("page", [b"<!DOCTYPE html><html>Please log in", b"\n <html><body>404"])

@@ -125,13 +125,6 @@ def test_a_part_of_another_version_is_thrown_away(server, tmp_path):
     ]
 
 
-def test_a_part_that_is_longer_than_the_file_is_thrown_away(server, tmp_path):
-    server.files["big"] = CONTENT
-    (tmp_path / "big.part").write_bytes(CONTENT + b"old")
-    download(f"{server.url}big", str(tmp_path / "big"))
-    assert (tmp_path / "big").read_bytes() == CONTENT
-
-
 def test_a_wrong_checksum_leaves_nothing_behind(server, tmp_path):
     server.files["big"] = CONTENT[:-1] + b"!"
     with pytest.raises(RuntimeError, match="File not found or corrupted.") as caught:

@@ -62,26 +62,6 @@ def test_networks_of_the_course(name, shape):
     check("test_models", name, program, rtol=1e-3)
 
 
-@pytest.mark.parametrize("stride", [1, 2])
-def test_residual_blocks_of_the_course(stride):
-    def program(t):
-        t.manual_seed(1)
-        found = []
-        for block in (
-            course_class("ResBlock", t)(6, 6, stride),
-            course_class("BottleneckResBlock", t)(6, 3, 6, stride=stride),
-        ):
-            images = t.rand(2, 6, 7, 7, requires_grad=True)
-            out = block(images)
-            out.square().sum().backward()
-            found.append(
-                [repr(block), out, images.grad, list(block.state_dict()), block.downsample is None]
-            )
-        return found
-
-    check("test_models", f"blocks with stride {stride}", program, rtol=1e-4)
-
-
 NETWORKS = {
     "resnet18": lambda m: m.resnet18(num_classes=12),
     "bottleneck blocks": lambda m: m.ResNet(m.resnet.Bottleneck, [1, 2, 1, 1], num_classes=12),
@@ -95,20 +75,6 @@ def test_networks_of_torchvision(name):
         return step(NETWORKS[name](v.models), t, (3, 3, 48, 48))
 
     vision_oracle.check(name, program, rtol=1e-2)
-
-
-@pytest.mark.parametrize("name", ["resnet34", "resnet50"])
-def test_deeper_networks_have_torchvisions_parameters(name):
-    def program(v, t):
-        t.manual_seed(3)
-        network = getattr(v.models, name)(num_classes=3)
-        return [
-            repr(network),
-            [(name, list(p.shape), p.flatten()[0]) for name, p in network.state_dict().items()],
-            t.rand(1),
-        ]
-
-    vision_oracle.check(name, program)
 
 
 def test_names_of_weights():
@@ -151,18 +117,6 @@ def test_preprocessing_of_pretrained_networks():
         return [list(made.shape), made[:, ::40, ::40]]
 
     vision_oracle.check("preprocessing", program)
-
-
-def test_the_old_argument_pretrained_warns():
-    def program(v, t):
-        import warnings
-
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            v.models.resnet18(pretrained=False)
-        return [str(warning.message) for warning in caught]
-
-    vision_oracle.check("pretrained=False", program)
 
 
 @ours
@@ -222,21 +176,6 @@ class TestWeights:
             torch.vision.models.resnet18(weights=path, num_classes=5)
         with pytest.raises(RuntimeError, match="Missing key"):
             torch.vision.models.resnet34(weights=path)
-
-    def test_files_that_cannot_be_read(self, tmp_path, monkeypatch):
-        pytest.importorskip("safetensors")
-        resnet18 = torch.vision.models.resnet18
-        with pytest.raises(FileNotFoundError, match="no weights file 'nowhere.safetensors'"):
-            resnet18(weights="nowhere.safetensors")
-        (tmp_path / "resnet18.pth").write_bytes(b"PK\x03\x04")
-        with pytest.raises(RuntimeError, match="not a ZIP archive"):
-            resnet18(weights=tmp_path / "resnet18.pth")
-        (tmp_path / "cut.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0{}")
-        with pytest.raises(ValueError, match="is not a whole .safetensors file"):
-            resnet18(weights=tmp_path / "cut.safetensors")
-        monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
-        with pytest.raises(ImportError, match="needs the package safetensors"):
-            resnet18(weights=tmp_path / "cut.safetensors")
 
 
 @ours

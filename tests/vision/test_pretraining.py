@@ -50,15 +50,6 @@ def test_processor_and_threads_make_no_difference():
     assert len(found) > 1 and len(set(found.values())) == 1, found
 
 
-@pytest.mark.skipif(len(PROCESSORS) < 2, reason="this processor has one kind of kernel only")
-def test_without_rounding_they_would():
-    """So the test above can fail."""
-    found = checksums(
-        [(processor, 1) for processor in PROCESSORS], "tool.round_to_grid = lambda model: None"
-    )
-    assert len(set(found.values())) > 1, found
-
-
 def test_the_script_makes_the_shipped_file():
     output = run(["tools/pretrain_digits.py", "--check"])
     assert output.splitlines()[-1] == "the same as the shipped file"

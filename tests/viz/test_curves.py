@@ -57,10 +57,6 @@ def test_losses_may_be_tensors():
     assert data(plot_losses({"a": autolab.tensor([3.0, 1.0])}).get_lines()[0]) == [3.0, 1.0]
 
 
-def test_log_axis():
-    assert plot_losses([10.0, 0.1], log=True).get_yscale() == "log"
-
-
 def test_smoothing_draws_the_average_over_the_faint_losses():
     ax = plot_losses({"a": [4.0, 0.0, 2.0]}, smooth=0.5)
     raw, mean = ax.get_lines()
@@ -90,13 +86,6 @@ def test_nan_is_marked_not_hidden():
     assert "a: NaN or infinite (first at step 1)" in [
         t.get_text() for t in ax.get_legend().get_texts()
     ]
-
-
-def test_draws_into_the_axes_given():
-    _, (left, right) = plt.subplots(1, 2)
-    assert plot_losses([1.0, 2.0], ax=right) is right
-    assert left.get_lines() == [] or len(left.get_lines()) == 0
-    assert len(right.get_lines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -143,12 +132,6 @@ def test_draws_into_the_axes_given():
 def test_wrong_arguments_are_named(args, kwargs, error, message):
     with pytest.raises(error, match=message):
         plot_losses(*args, **kwargs)
-
-
-def test_an_error_opens_no_figure():
-    with pytest.raises(ValueError, match="smooth"):
-        plot_losses([1.0], smooth=2)
-    assert plt.get_fignums() == []
 
 
 def test_without_matplotlib_it_is_said_how_to_get_it(monkeypatch):

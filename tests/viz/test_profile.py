@@ -71,13 +71,6 @@ def test_kinds_have_colour_and_hatch(prof):
     ]
 
 
-def test_row_limit_keeps_those_with_most_time_of_their_own(prof):
-    ax, _ = plot_profile(prof, row_limit=3)
-    averages = sorted(prof.key_averages(), key=lambda a: a.self_cpu_time_total, reverse=True)
-    assert [t.get_text() for t in ax.get_yticklabels()] == [short(a.key) for a in averages[:3]]
-    assert f"{len(averages) - 3} more" in [t.get_text() for t in ax.texts]
-
-
 def test_every_call_is_on_the_timeline_under_the_call_around_it(prof):
     _, ax = plot_profile(prof)
     boxes = [path.get_extents() for bars in ax.collections for path in bars.get_paths()]
@@ -97,20 +90,6 @@ def test_every_call_is_on_the_timeline_under_the_call_around_it(prof):
     )
 
 
-def test_names_on_the_timeline_fit_or_are_shortened():
-    with profiler.profile() as prof:
-        for name in ("wide", "a name that is too long", "narrow"):
-            with profiler.record_function(name):
-                pass
-    for event, (start, end) in zip(prof.function_events, ((0, 87), (87, 97), (97, 100))):
-        event.time_range = profiler.Interval(start, end)
-    _, ax = plot_profile(prof)
-    assert [(t.get_text(), t.get_position()) for t in ax.texts] == [
-        ("wide", (43.5, 0.5)),
-        ("a name …", (92.0, 0.5)),
-    ]
-
-
 def test_the_other_profiler_events_and_given_axes():
     with autolab.profiler.profile() as prof:
         autolab.ones(3).exp()
@@ -118,22 +97,6 @@ def test_the_other_profiler_events_and_given_axes():
     for given in (prof, prof.events()):
         found = plot_profile(given, axes=axes, title="Mine")
         assert tuple(found) == tuple(axes) and axes[0].get_title() == "Mine"
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("aten::mul", "mul"),
-        ("MulBackward0", "MulBackward0"),
-        (
-            "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
-            "engine: AccumulateGrad",
-        ),
-        ("my block", "my block"),
-    ],
-)
-def test_short_names(name, expected):
-    assert short(name) == expected
 
 
 def test_errors_name_the_argument(prof):
