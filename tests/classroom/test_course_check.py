@@ -70,10 +70,3 @@ def test_without_notebooks_or_nbval_a_sentence_says_what_to_do(tmp_path, capsys,
         cli.main(["check-course", "--jobs", "0"]) == 1
         and "jobs should be at least 1" in capsys.readouterr().err
     )
-
-
-def test_lessons_of_ones_own_are_run_with_what_lies_beside_them(tmp_path, capsys):
-    notebook(tmp_path / "my_lesson.ipynb", ("import my_lesson; print(my_lesson.x)", "3\n"))
-    (tmp_path / "my_lesson.py").write_text("x = 3\n")
-    assert cli.main(["check-course", str(tmp_path)]) == 0
-    assert "my_lesson.ipynb: 1 cells, all as stored" in capsys.readouterr().out

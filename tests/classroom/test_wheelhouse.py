@@ -78,12 +78,6 @@ def test_what_fails_is_said_with_what_to_do(pip, tmp_path, capsys, error, said):
     assert lines[0].startswith("autolab-kit: ") and said in lines[0] and len(lines) == 2
 
 
-def test_a_folder_that_cannot_be_made(pip, tmp_path, capsys):
-    (tmp_path / "file").touch()
-    assert cli.main(["wheelhouse", str(tmp_path / "file")]) == 1
-    assert "cannot be made" in capsys.readouterr().err and pip.asked == []
-
-
 def test_an_installed_wheel_is_packed_again(tmp_path):
     """Its contents and their digests are those that were installed; without pip's own notes, scripts and caches."""
     name = "latex2mathml"
@@ -117,16 +111,3 @@ def test_an_installed_wheel_is_packed_again(tmp_path):
     ]
     subprocess.run([sys.executable, "-m", "pip", "install", *options], check=True)
     assert (tmp_path / "there" / name / "__init__.py").exists()
-
-
-def test_what_was_not_installed_from_a_wheel(tmp_path, monkeypatch):
-    class Found:
-        files = None
-
-        def read_text(self, name):
-            return None
-
-    monkeypatch.setattr(wheelhouse.metadata, "distribution", lambda name: Found())
-    with pytest.raises(RuntimeError, match="was not installed from a wheel") as caught:
-        wheelhouse.repacked("autolab-kit", tmp_path)
-    assert "Install it from a wheel" in caught.value.__notes__[0]

@@ -86,25 +86,6 @@ def test_batches_and_random_numbers(name):
 
 
 @forks
-@pytest.mark.parametrize("sampler", ["weighted", "with replacement", "subset", "generator"])
-def test_samplers(sampler):
-    def program(t):
-        t.manual_seed(8)
-        d, s = t.utils.data, drawing(t)
-        made = {
-            "weighted": lambda: dict(sampler=d.WeightedRandomSampler([1.0] * 6 + [4.0] * 6, 15)),
-            "with replacement": lambda: dict(
-                sampler=d.RandomSampler(s, replacement=True, num_samples=40)
-            ),
-            "subset": lambda: dict(sampler=d.SubsetRandomSampler([1, 4, 9, 11])),
-            "generator": lambda: dict(shuffle=True, generator=t.Generator().manual_seed(4)),
-        }[sampler]()
-        return [list(d.DataLoader(s, batch_size=4, num_workers=2, **made)), t.rand(1)]
-
-    check("test_workers", f"sampler {sampler}", program)
-
-
-@forks
 @same_as_torch
 def test_the_order_does_not_depend_on_the_number_of_workers(t):
     orders = []
@@ -261,15 +242,6 @@ def test_an_error_and_a_batch_that_cannot_be_pickled_arrive():
 
 
 @forks
-def test_an_error_in_worker_init_fn_arrives():
-    def init(worker_id):
-        raise OSError(f"no file for worker {worker_id}")
-
-    with pytest.raises(OSError, match="no file for worker 0"):
-        next(iter(data.DataLoader(Numbers(4), num_workers=2, worker_init_fn=init)))
-
-
-@forks
 def test_a_worker_that_is_killed_is_noticed():
     def act(i):
         if i == 7:
@@ -293,20 +265,6 @@ def test_timeout():
         next(iter(loader))
     if torch is autolab:  # PyTorch waits some 20 seconds for the sleeping worker
         assert time.monotonic() - started < 10
-
-
-@forks
-def test_big_batches_are_fetched_ahead():
-    class Images(data.Dataset):
-        def __len__(self):
-            return 12
-
-        def __getitem__(self, i):
-            return torch.full((3, 64, 64), float(i))
-
-    batches = iter(data.DataLoader(Images(), batch_size=3, num_workers=2, prefetch_factor=2))
-    means = [batch.mean().item() for batch in batches]  # 147 kB each: more than a pipe holds
-    assert means == [1.0, 4.0, 7.0, 10.0]
 
 
 @forks
