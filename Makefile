@@ -70,7 +70,7 @@ test-kernels: $(VENV)/.dev
 # ipywidgets 7 show no picture where they cannot run, so outputs are not compared.
 test-oldest: $(OLDEST)/.installed
 	$(OLDEST)/bin/python -m pytest -q -n 2 --dist loadfile $(addprefix tests/,engine/test_ops_torch.py engine/test_ops_shapes.py \
-	  engine/test_creation.py engine/test_reduction.py engine/test_convolution.py trace widgets viz lessons)
+	  engine/test_creation.py engine/test_reduction.py engine/test_convolution.py widgets viz)
 	$(OLDEST)/bin/python -m pytest -q -n 2 --dist loadfile --nbval-lax course
 
 # The explorer in Notebook 7, Voila and marimo, and in what stands in for Colab; nbgrader grades. The newest of each. Not part of `test`.
