@@ -11,7 +11,7 @@ from html import escape
 
 from latex2mathml.converter import convert
 
-from ..lessons.folder import course_source, further, lessons
+from ..lessons.folder import course_source, lessons
 from ..viz import palette
 from .papers import notebook
 
@@ -46,8 +46,7 @@ def takeaways() -> dict[str, list[str]]:
     """
     found = {}
     for number in lessons(course_source()):
-        more = [name for name in further(course_source()) if name.startswith(f"{number}_")]
-        cells = [cell for which in [number, *more] for cell in notebook(which)["cells"]]
+        cells = notebook(number)["cells"]
         texts = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
         title = texts[0].splitlines()[0].lstrip("# ")
         lines = [

@@ -115,7 +115,11 @@ class UninitializedParameter(Parameter):
         finally:
             self.__class__ = UninitializedParameter
 
-    data = property(lambda self: autolab.empty(0, dtype=self.dtype, device=self.device), _take)
+    data = property(
+        lambda self: autolab.empty(0, dtype=self.dtype, device=self.device),
+        _take,
+        doc="An empty tensor of the parameter's dtype. Set it to give the parameter its numbers.",
+    )
 
     def __repr__(self):
         return "<UninitializedParameter>"

@@ -268,11 +268,10 @@ class Film(Observer):
         keeps = self._keeps_grad(node, node_id)
         self._done = "" if keeps else node_id
         if keeps:
-            self._retained(node_id)
+            self._retained(node_id, self._result(node, node_id))
 
-    def _retained(self, node_id: str) -> None:
-        """Where `retain_grad` adds to what a pass before had left."""
-        tensor = self.builder.draft(node_id).held()
+    def _retained(self, node_id: str, tensor: Any) -> None:
+        """Where `retain_grad` adds to what a pass before had left in `tensor`."""
         grad = None if tensor is None else self.builder.reader.grad(tensor)
         if grad is None or self._arrived is None:
             return
@@ -434,11 +433,13 @@ class Film(Observer):
 
     def _keeps_grad(self, node: Any, node_id: str) -> bool:
         """Whether `retain_grad` was asked of a result of the node."""
-        hooks = getattr(node, "hooks", None)
-        if hooks is not None and getattr(hooks, "retain", None):
-            return True
-        tensor = self.builder.draft(node_id).held()
+        tensor = self._result(node, node_id)
         return tensor is not None and bool(tensor.retains_grad)
+
+    def _result(self, node: Any, node_id: str) -> Any:
+        """The node's first result while it lives; a node of autolab knows one that keeps its gradient."""
+        kept = getattr(getattr(node, "hooks", None), "retain", None) or {}
+        return kept[0]() if 0 in kept else self.builder.draft(node_id).held()
 
     def _value(self, grad: Any) -> Value | None:
         return None if grad is None else self.builder.value_of(grad)

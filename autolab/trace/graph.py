@@ -23,7 +23,6 @@ RERUN = (
     "No backward pass is shown: checkpoint(use_reentrant=True) ran its part under no_grad, and backward() runs it again and goes back through it "
     "on its own, which would change .grad. With use_reentrant=False its operations are in the graph."
 )
-COMPLEX = "No backward pass is shown: autolab's gradient rules are written for real numbers, and this graph has complex ones."
 REHEARSED = (
     "Rehearsed: this is what backward() would do now; no .grad was changed and nothing was freed."
 )
@@ -178,10 +177,6 @@ def _rehearse(
         return "", NO_GRAD
     if any(draft.grad_fn == REENTRANT for draft in builder.nodes):
         return "", RERUN
-    if builder.reader.library == "autolab" and any(
-        draft.dtype.startswith("complex") for draft in builder.nodes
-    ):
-        return "", COMPLEX
     given = (
         list(gradient)
         if isinstance(gradient, (list, tuple))

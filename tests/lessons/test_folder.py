@@ -202,7 +202,7 @@ def test_one_begins_on_the_start_page_and_comes_back_to_the_lesson(lesson, mine)
 
 def test_the_start_page_leads_to_the_section_where_one_was(tmp_path):
     copy(folders.course_source(), tmp_path / "mine")
-    progress.record("ask", "01.w1", given="they add up")
+    progress.record("ask", "01.q4", given="they add up")
     assert folders.start_page(tmp_path / "mine") == "01_graphs.ipynb"
     chain = "[6. The chain rule is a sum over paths](01_graphs.ipynb#6.-The-chain-rule-is-a-sum-over-paths)"
     assert (

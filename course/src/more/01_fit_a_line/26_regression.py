@@ -12,7 +12,7 @@ y = torch.from_numpy(y_data).float()
 print(x.shape, y.shape, x.requires_grad)
 
 # %% [markdown]
-# The first way is **by hand**. The loss is the mean of the squared errors, $\frac1n \sum e_i^2$ with $e_i = y_i - (a + b x_i)$. Between the loss and `a` there are four nodes: the mean, the square, the subtraction and the addition. If we multiply along the path, we get $\frac1n \cdot 2 e_i \cdot (-1) \cdot 1$, and then we add over the 100 points. For `b` there is one more factor, $x_i$. Since all of this is plain arithmetic, NumPy is all we need:
+# The first way is by hand. The loss is the mean of the squared errors, $\frac1n \sum e_i^2$ with $e_i = y_i - (a + b x_i)$. Between the loss and `a` there are four nodes: the mean, the square, the subtraction and the addition. If we multiply along the path, we get $\frac1n \cdot 2 e_i \cdot (-1) \cdot 1$, and then we add over the 100 points. For `b` there is one more factor, $x_i$. Since all of this is plain arithmetic, NumPy is all we need:
 
 # %% tags=["code"]
 torch.manual_seed(42)
@@ -39,7 +39,7 @@ def parabola_gradients(x, y, a, b, c):
 check("01.13", parabola_gradients)
 
 # %% [markdown]
-# The second way uses **the graph**, so the next loop needs no formula for the gradients. Let's start with an attempt that fails, and raises an error on purpose:
+# The second way uses the graph, so the next loop needs no formula for the gradients. Let's start with an attempt that fails, and raises an error on purpose:
 
 # %% tags=["code", "raises-exception"]
 torch.manual_seed(42)
@@ -89,7 +89,7 @@ autolab.explore(loss)
 # %% [markdown] tags=["section"]
 # ## 2. With an optimizer and a module
 #
-# The third way is **with an optimizer**, which takes over the update and the clearing for the tensors that you hand to it.
+# The third way is with an optimizer, which takes over the update and the clearing for the tensors that you hand to it.
 
 # %% tags=["code"]
 torch.manual_seed(42)

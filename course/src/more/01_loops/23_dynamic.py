@@ -95,7 +95,7 @@ in_words("01.w8")
 # %% [markdown] tags=["section"]
 # ## 2. Static and dynamic graphs
 #
-# A graph that is recorded while you compute is called **dynamic**. Older systems, for example TensorFlow 1, used **static** graphs instead: first you declare the whole graph, and later you feed numbers into it. Let's build a tiny system of this kind, in which a `Later` is an expression that hasn't been computed yet. It only knows how to compute itself.
+# A graph that is recorded while you compute is called **dynamic**. Older systems, for example TensorFlow 1, used static graphs instead: first you declare the whole graph, and later you feed numbers into it. Let's build a tiny system of this kind, in which a `Later` is an expression that hasn't been computed yet. It only knows how to compute itself.
 
 # %% tags=["code"]
 class Later:

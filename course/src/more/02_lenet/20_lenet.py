@@ -17,7 +17,7 @@ plt.show()
 # %% [markdown] tags=["section"]
 # ## 2. LeNet, layer by layer
 #
-# LeNet was designed in the 1990s, by Yann LeCun and others, to read handwritten digits. It has two parts. The **body** finds patterns, with two convolutions that are each followed by pooling. The **head** turns the patterns into scores, with three linear layers. Between the layers, **ReLU** replaces negative numbers by 0.
+# LeNet was designed in the 1990s, by Yann LeCun and others, to read handwritten digits. It has two parts. The **body** finds patterns, with two convolutions that are each followed by pooling. The **head** turns the patterns into scores, with three linear layers. Between the layers, ReLU replaces negative numbers by 0.
 
 # %% tags=["code"]
 class LeNet(nn.Module):
