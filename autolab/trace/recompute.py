@@ -42,7 +42,7 @@ class Unknown(Exception):
 
 def fill(builder: Builder) -> dict[str, str]:
     """Give the operations of an existing graph the values that can be computed, and the others a reason. Return what
-    is to be said of leaves and data that were changed in place, by node."""
+    is to be said of what was changed in place, by node."""
     notes = _changed(builder)
     changed = {draft.id for draft in builder.nodes if draft.id in notes or draft.missing}
     left, again = WORK, set[str]()
@@ -55,9 +55,21 @@ def fill(builder: Builder) -> dict[str, str]:
             if (fn := builder.fns.get(draft.id)) is None:
                 continue
             left -= _fill_one(builder, draft, fn, changed, again, left)
+            if now := _changed_since(builder, draft, fn):
+                notes[draft.id] = f"as it was made: it was changed in place since, and is {now} now"
             if _looks_changed(builder, draft, saved.get(draft.id, [])):
                 changed.add(draft.id)
     return notes
+
+
+def _changed_since(builder: Builder, draft: Draft, fn: Any) -> str:
+    """Return what the result of `fn` holds now if it was changed in place outside the graph, else ""."""
+    tensor, reader = draft.held(), builder.reader
+    if tensor is None or draft.value is None or not reader.version(tensor):
+        return ""
+    if reader.grad_fn(tensor) is not fn:
+        return ""
+    return "" if reader.shows(draft.value, tensor) else reader.value(tensor).text
 
 
 def _fill_one(

@@ -60,10 +60,11 @@ def offline(browser: Browser, **options: Any) -> Iterator[Page]:
     assert complaints == []
 
 
-def script_says(page: Page, function: str, *given: Any) -> Any:
-    """Return what a JavaScript `function` of (m, ...given) returns, m being all that the widgets' modules export."""
+def script_says(page: Page, function: str, *given: Any, script: Path = TESTED) -> Any:
+    """Return what a JavaScript `function` of (m, ...given) returns, m being all that the widgets' modules export, or
+    what `script` does."""
     page.goto("about:blank")
-    text = assets.constants("explorer") + TESTED.read_text(encoding="utf-8")
+    text = assets.constants("explorer") + script.read_text(encoding="utf-8")
     return page.evaluate(
         f"""async ([text, given]) => {{
               const m = await import(URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }})));

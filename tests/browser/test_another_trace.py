@@ -4,12 +4,14 @@ order, show nothing yet."""
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from lab import script_says
 from playwright.sync_api import Page
 
+import autolab.widgets
 import autolab as torch
 from autolab.widgets import Explorer, explore
 
@@ -33,6 +35,8 @@ SHOW = """async (m, [first, second], order, hidden) => {
   return cards;
 }"""
 
+
+EXPLORER = Path(autolab.widgets.__file__).parent / "static" / "explorer.js"
 
 EVERYTHING = (
     "data", "svg", "layouts", "dot", "folding", "formulas", "engine", "expanded", "dimmed", "step", "selected", "playing", "interval", "live",
@@ -60,7 +64,9 @@ def test_another_trace_may_arrive_in_any_order(page: Page, order: tuple[str, ...
     first, second = small(), large()
     second.step = 5
     for now, then in ((first, second), (second, first)):
-        shown = script_says(page, SHOW, [state_of(now), state_of(then)], order, False)
+        shown = script_says(
+            page, SHOW, [state_of(now), state_of(then)], order, False, script=EXPLORER
+        )
         assert [label.partition(",")[0] for label in shown] == [
             node.label for node in then.trace.nodes
         ]
@@ -71,4 +77,4 @@ def test_words_of_a_graph_that_is_not_on_display_do_no_harm(page: Page) -> None:
     widget = large()
     for frame in widget.trace.frames:
         widget.step = frame.index
-        assert script_says(page, SHOW, [state_of(widget), {}], ("step",), True)
+        assert script_says(page, SHOW, [state_of(widget), {}], ("step",), True, script=EXPLORER)

@@ -96,10 +96,10 @@ def test_the_kernel_steps_selects_and_plays(notebook: Notebook) -> None:
 def test_playing_goes_on_while_the_kernel_is_busy(notebook: Notebook) -> None:
     notebook.execute("explorer.interval = 50")
     notebook.page.evaluate("""() => { const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
-        kernel.requestExecute({ code: "import time; time.sleep(4)", store_history: false }); }""")
+        kernel.requestExecute({ code: "import time; time.sleep(12)", store_history: false }); }""")
     notebook.button("Play").click()
-    expect(notebook.slider).to_have_value(str(LAST), timeout=3500)
-    notebook.in_kernel("explorer.step", LAST, seconds=10)
+    expect(notebook.slider).to_have_value(str(LAST), timeout=11500)
+    notebook.in_kernel("explorer.step", LAST, seconds=20)
 
 
 def test_click_and_focus_select_a_node(notebook: Notebook) -> None:
