@@ -1,4 +1,4 @@
-"""An exam of five exercises like those of the course, with different numbers in each variant.
+"""An exam: five exercises like those of the course, in variants that differ in their numbers.
 
 The number of the variant determines all other numbers, so the grader gets the same exercises from
 it.

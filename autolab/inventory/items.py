@@ -75,7 +75,7 @@ class Item:
 
     @property
     def number(self) -> int:
-        """Return the number of the item, which is that of its first misconception."""
+        """Return the item's number: the number of the first misconception that it tests."""
         return self.numbers[0]
 
     def form(self, letter: str) -> Form:

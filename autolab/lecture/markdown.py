@@ -62,8 +62,8 @@ class _Renderer(mistune.HTMLRenderer):
 def picture(folder: Path, url: str) -> str:
     """Return a picture as an address that contains its data, and "" for anything else.
 
-    Only pictures in the folder or below it are read: the page will be published, and the notebook
-    may come from somebody else.
+    Only pictures in the folder or below it are read, because the page will be published, and a
+    notebook from another person could name any file of this computer.
     """
     path, kind = folder / unquote(url), mimetypes.guess_type(url)[0] or ""
     if not kind.startswith("image/") or not within(folder, path):

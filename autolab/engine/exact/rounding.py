@@ -13,7 +13,7 @@ def to_float32(x):
 def fma(a, b, c):
     """Return `a * b + c` rounded once, in float64: Dekker's exact product and Knuth's exact sum, then their errors.
 
-    Where the errors are no numbers, because an operand is inf or NaN, the result is rounded twice.
+    If an operand is inf or NaN, the errors are NaN, and the result is that of NumPy: rounded twice.
     Source: T. J. Dekker, "A floating-point technique for extending the available precision", Numer. Math. 18, 1971.
     """
     product = a * b
