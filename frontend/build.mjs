@@ -9,10 +9,10 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "..");
 const source = join(here, "src");
 const target = join(root, "autolab", "widgets", "static");
-const WIDGETS = ["conv", "dashboard", "devices", "digit", "drawing", "engine", "explorer", "field", "freeze", "inventory", "landscape", "practice", "predict", "verdict"];
+const WIDGETS = ["conv", "dashboard", "devices", "digit", "explorer", "field", "freeze", "inventory", "landscape", "practice", "predict", "verdict"];
 const check = process.argv.includes("--check");
 
-const common = { bundle: true, minify: true, write: false, charset: "ascii", legalComments: "none", logLevel: "warning", target: "es2022" };
+const common = { bundle: true, minify: !process.env.PLAIN, write: false, charset: "ascii", legalComments: "none", logLevel: "warning", target: "es2022" };
 
 function entry(name) {
   return [".ts", ".js"].map((ending) => join(source, name + ending)).find(existsSync);

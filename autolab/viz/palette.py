@@ -11,17 +11,18 @@ from collections.abc import Iterator, Sequence
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 YELLOW, SKY, PURPLE, ORANGE, BLACK = "#F0E442", "#56B4E9", "#CC79A7", "#E69F00", "#000000"
 
-FORWARD = BLUE  # values: solid lines
-BACKWARD = VERMILLION  # gradients: dashed lines, arrows reversed
-LEAF = GREEN  # a leaf that wants a gradient: bold border
+FORWARD = "#0B5FC0"  # values: solid lines
+BACKWARD = "#B3470A"  # gradients: dashed lines, arrows reversed
+NEGATIVE, POSITIVE = "#7B3294", "#1B7837"  # the sign of a number
+LEAF = "#197A48"  # a leaf that wants a gradient: bold border
 DATA = "#767676"  # a leaf that does not, and constants: plain border
 SAVED = YELLOW  # a saved tensor: a tab on its node
 FROZEN = SKY  # dash-dot border
 BAD = PURPLE  # errors and NaN: thick double border
-INK, PAPER, CUDA = "#1b1b1b", "#ffffff", "#dff3e4"
+INK, PAPER, CUDA = "#1C2127", "#FFFFFF", "#dff3e4"
 MUTED, SOFT, ALARM = (
-    "#555555",
-    "#d5d8dc",
+    "#5A6571",
+    "#D5DBE1",
     "#8f3a6e",
 )  # text beside the main text; thin lines; text about what is wrong
 NOT_A_NUMBER = "#bbbbbb"  # in heat maps
@@ -69,19 +70,23 @@ DRAWN = {"ink": INK, "muted": MUTED, "leaf": LEAF, "alarm": ALARM, "cuda": CUDA}
 """What cards are drawn with before a style sheet gives them the colours of a theme; in scripts only."""
 
 THEMES = {
-    "fg": (INK, "#eeeeee"),
-    "muted": (MUTED, "#b4b4b4"),
-    "bg": (PAPER, "#111111"),
-    "panel": ("#f5f6f7", "#1f2124"),
+    "fg": (INK, "#E9EDF2"),
+    "muted": (MUTED, "#A6B1BD"),
+    "bg": (PAPER, "#14181D"),
+    "panel": ("#F6F8FA", "#1C2229"),
     "rule": (DATA, "#8f8f8f"),
-    "soft": (SOFT, "#44474c"),
-    "card": (PAPER, "#26282b"),
-    "ink": (INK, "#f0f0f0"),  # on a card
-    "forward": (FORWARD, "#3f9fdb"),
-    "forward-text": ("#00639c", "#6cbbee"),
-    "backward": (BACKWARD, "#f07f2e"),
-    "backward-text": ("#a84800", "#ff9c5b"),
-    "leaf": (LEAF, "#1fbf92"),
+    "soft": (SOFT, "#39424D"),
+    "card": (PAPER, "#1C2229"),
+    "ink": (INK, "#E9EDF2"),  # on a card
+    "forward": (FORWARD, "#74B4FF"),
+    "forward-text": (FORWARD, "#74B4FF"),
+    "forward-soft": ("#E4EFFC", "#16304F"),
+    "backward": (BACKWARD, "#FFA25E"),
+    "backward-text": (BACKWARD, "#FFA25E"),
+    "backward-soft": ("#FCEBDD", "#43270F"),
+    "leaf": (LEAF, "#52C78F"),
+    "negative": (NEGATIVE, "#C59BDA"),
+    "positive": (POSITIVE, "#7FD19B"),
     "bad": (ALARM, "#e79cc8"),
     "focus": (INK, PAPER),
     "device": (CUDA, "#1d3b29"),

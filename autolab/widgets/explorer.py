@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,17 @@ import traitlets as t
 from ..trace.layers.folding import Folding
 from ..trace.questions import what_if
 from ..trace.model import Trace
+from ..trace.text import render
 from ..viz import html, layout
+from ..viz.dot import to_dot
 from ..viz.mime import Bundle, instead
 from . import assets
 from .deriving import Deriving
-from .engine import engine, packed
 from .mathml import formulas
 from .packing import BIG, details, pack
-from .picture import Cards, Picture
 
-MOST_BOXES = 2000  # Graphviz needs a second for these, and minutes for ten times as many
+MOST_BOXES = 2000  # a browser lays out and draws these in about a second
+MOST_DRAWN = 300  # nodes of a graph that also gets a still picture
 RANKDIRS = ("LR", "TB")  # data flows left to right, or top to bottom
 
 
@@ -35,15 +35,14 @@ class Explorer(Deriving):
     interval : milliseconds between two steps of playing, at least 50.
     expanded : ids of the parts that are open: modules ("g3") and, where there are no modules, runs of operations
                ("r0"); a module's path may be assigned ("layer1.0"). A part inside a closed one does not show.
-    rankdir  : "TB", the default for what modules made: data flows from top to bottom, parameters stand in the cards of
-               their operations, calls of a recurrent module side by side; or "LR": from left to right, all of them
-               boxes of their own (then from top to bottom where the page is narrow).
+    rankdir  : "LR": data flows from left to right (from top to bottom where the page is narrow); or "TB": always from
+               top to bottom.
+    inspecting : whether Details are shown: everything known about the step and the node that is looked at.
     dimmed   : ids of nodes that are marked as frozen: backward would not come to them (FreezePanel sets it).
 
     These are set from either side. Everything else is worked out once in the kernel, so stepping, playing and
-    looking at nodes needs no kernel. Parts are opened and closed by the kernel, or by the browser where there is none:
-    on an exported page, in a notebook opened without running it, or while the kernel is busy. Of a trace of 8,000 nodes
-    or more, the numbers stay in the kernel, which sends those of the step shown. `trace` is the Trace shown.
+    looking at nodes and opening parts needs no kernel. Of a trace of 8,000 nodes or more, the numbers stay in the
+    kernel, which sends those of the step shown. `trace` is the Trace shown.
 
     Raises ValueError when even the folded picture has more than 2,000 boxes: thousands of results that lead nowhere.
     """
@@ -58,13 +57,10 @@ class Explorer(Deriving):
     dimmed = t.List(t.Unicode()).tag(sync=True)
     compared = t.Dict().tag(sync=True)  # where another trace differs, see difference.py
     rankdir = t.Unicode("LR").tag(sync=True)
+    inspecting = t.Bool(False).tag(sync=True)
     data = t.Dict().tag(sync=True)  # the trace, packed
     folding = t.Dict().tag(sync=True)  # the parts, and which node is in which
     formulas = t.Dict().tag(sync=True)  # form -> MathML, see mathml.py
-    svg = t.Unicode("").tag(sync=True)  # "" until something has laid it out
-    layouts = t.Dict().tag(sync=True)  # rankdir -> geometry
-    dot = t.Dict().tag(sync=True)  # rankdir -> DOT, while there is no layout
-    engine = t.Unicode("").tag(sync=True)  # id of the LayoutEngine; "" where nothing opens
     live = t.Bool(True).tag(sync=True)  # whether a kernel may be there; not on an exported page
 
     def __init__(
@@ -76,67 +72,42 @@ class Explorer(Deriving):
     ):
         self._take(trace)
         super().__init__(**self._packed(), **traits)
-        with self._without_drawing():
-            self.rankdir = self._first_rankdir() if rankdir is None else rankdir
-            self.expanded = self._folding.first() if expanded is None else expanded
-        self._draw()
+        self.rankdir = self._first_rankdir() if rankdir is None else rankdir
+        self.expanded = self._folding.first() if expanded is None else expanded
         self.on_msg(self._on_message)
 
     def show(self, trace: Trace) -> None:
         """Show another trace from its first step, wherever the explorer is on display."""
         self._take(trace)
-        with self.hold_sync(), self._without_drawing():
+        with self.hold_sync():
             self._ask_nothing()
             self.local, self.ends, self.compared, self.tried = {}, [], {}, {}
             self.step, self.selected, self.playing, self.dimmed = 0, "", False, []
             packed = self._packed()
-            self.folding, self.formulas, self.engine = (
-                packed["folding"],
-                packed["formulas"],
-                packed["engine"],
-            )
+            self.folding, self.formulas = packed["folding"], packed["formulas"]
             self.rankdir, self.expanded = self._first_rankdir(), self._folding.first()
             self.data = packed["data"]
-            self._draw()
 
     def _take(self, trace: Trace) -> None:
         folding = Folding(trace)
-        boxes = len(folding.fold(folding.first()).boxes)
+        boxes = len(folding.fold(folding.first(), folding.network).boxes)
         if boxes > MOST_BOXES:
             raise ValueError(
                 f"even folded, this graph has {boxes:,} boxes; the explorer draws up to {MOST_BOXES:,}"
             )
         self.trace, self._folding = trace, folding
-        self._all_cards: dict[bool, Cards] = {}
         self._around: dict[str, tuple[list[Any], list[Any]]] | None = None
-        self._drawn: dict[tuple[str, ...], tuple[dict[str, Any], str]] = {}
-
-    @property
-    def _cards(self) -> Cards:
-        rows = self.rankdir == "TB" and self._folding.network
-        if rows not in self._all_cards:
-            self._all_cards[rows] = Cards(self.trace, self._folding, rows)
-        return self._all_cards[rows]
 
     def _first_rankdir(self) -> str:
-        return "TB" if self._folding.network else "LR"
+        return "LR"
 
     def _packed(self) -> dict[str, Any]:
         big = len(self.trace.nodes) >= BIG
         return {
-            "data": pack(self.trace, numbers=not big),
+            "data": pack(self.trace, numbers=not big, folding=self._folding),
             "formulas": {} if big else formulas(self.trace),
             "folding": self._folding.to_json(),
-            "engine": engine() if self._folding.parts else "",
         }
-
-    @contextmanager
-    def _without_drawing(self) -> Iterator[None]:
-        self._quiet = True
-        try:
-            yield
-        finally:
-            self._quiet = False
 
     @t.validate("expanded")
     def _expanded_parts(self, proposal: Any) -> list[str]:
@@ -145,7 +116,7 @@ class Explorer(Deriving):
             wanted = folding.named(proposal["value"])
         except ValueError as error:
             raise t.TraitError(str(error)) from None
-        boxes = len(folding.fold(wanted, self._cards.rows).boxes)
+        boxes = len(folding.fold(wanted, folding.network).boxes)
         if boxes > MOST_BOXES:
             raise t.TraitError(
                 f"with these parts open there are {boxes:,} boxes to draw; up to {MOST_BOXES:,} can be"
@@ -159,26 +130,6 @@ class Explorer(Deriving):
                 f'rankdir must be "LR" (left to right) or "TB" (top to bottom), got {proposal["value"]!r}'
             )
         return str(proposal["value"])
-
-    @t.observe("expanded", "rankdir")
-    def _expanded_changed(self, _: Any) -> None:
-        if not getattr(self, "_quiet", True):
-            self._draw()
-
-    def _draw(self) -> None:
-        self._picture = Picture(self.trace, self.expanded, self._cards)
-        known = self._drawn.get(self._key())
-        if known is not None:
-            self.layouts, self.dot = known[0], {}
-            self.svg = known[1]
-            return
-        dots = {way: self._picture.dot(way) for way in self._picture.ways(self.rankdir)}
-        try:
-            self._lay_out(_layouts(dots))
-        except layout.LayoutUnavailable:
-            if not self._drawn:
-                self.svg = ""
-            self.dot = dots
 
     @t.validate("step")
     def _step_within(self, proposal: Any) -> int:
@@ -207,25 +158,7 @@ class Explorer(Deriving):
         return named[-1]
 
     def _on_message(self, _: Any, content: dict[str, Any], buffers: Any) -> None:
-        if content.get("kind") == "need-viz":
-            try:
-                self.send({"kind": "viz", "source": packed()})
-            except OSError as error:
-                self.send(
-                    {
-                        "kind": "error",
-                        "text": f"viz.js cannot be read ({error}). Reinstall autolab-kit, or install Graphviz.",
-                    }
-                )
-        elif content.get("kind") == "layouts":
-            drawn = content.get("for", self.expanded), content.get("rankdir", self.rankdir)
-            if drawn == (
-                self.expanded,
-                self.rankdir,
-            ):  # else something was opened, closed or turned meanwhile
-                self._lay_out(content["svgs"])
-
-        elif content.get("kind") == "need-local":
+        if content.get("kind") == "need-local":
             self._tell_local()
         elif content.get("kind") == "what-if":
             self.send(what_if.answer(self.trace, content))
@@ -241,44 +174,36 @@ class Explorer(Deriving):
                 self._around[saved.node][1].append(saved)
         return details(self.trace, step, selected, self._around.__getitem__)
 
-    def _lay_out(self, svgs: dict[str, str]) -> None:
-        layouts = {way: self._picture.places(svg, way) for way, svg in svgs.items()}
-        svg = self._picture.svg(layouts[self.rankdir])
-        self._drawn[self._key()] = layouts, svg
-        if len(self._drawn) > 12:
-            del self._drawn[next(iter(self._drawn))]
-        self.layouts, self.dot = layouts, {}
-        self.svg = svg
-
-    def _key(self) -> tuple[str, ...]:
-        return self.rankdir, *self.expanded
-
-    def _still(self) -> str:
-        """The picture for pages that run nothing, before anything has laid it out."""
-        from .layered import layered
-
-        return self._picture.svg(layered(self._picture, self.rankdir))
+    def _still(self) -> tuple[str, str]:
+        """Return (SVG, text) for pages that run nothing: the graph by Graphviz, or as text where that is missing."""
+        if len(self.trace.nodes) <= MOST_DRAWN:
+            try:
+                return layout.svg(to_dot(self.trace).source), ""
+            except (layout.LayoutUnavailable, RuntimeError, ValueError):
+                return "", render(self.trace, frames=False)
+        return "", ""
 
     def export_state(self) -> dict[str, Any]:
-        """The state that a page without kernel needs: it lays out and draws what is opened, and the whole graph where
-        nothing has laid it out yet."""
-        return self.get_state() | {"live": False, "engine": "", "dot": {}} | self._export_local()
-
-    def drawing_script(self) -> str:
-        """What a page without kernel draws this with; "" where nothing opens, turns or is to be drawn at first."""
-        return packed() if self._folding.parts or self._folding.network or not self.svg else ""
+        """Return the state that a page without a kernel needs."""
+        return self.get_state() | {"live": False} | self._export_local()
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab explorer") -> Path:
         """Write the explorer as it stands now to one HTML file that needs no kernel; return the path."""
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
-        return instead(
+        picture, text = (
+            ("", "") if self.asked else self._still()
+        )  # a still picture tells everything
+        bundle = instead(
             super()._repr_mimebundle_(**kwargs),
             self,
             "a graph to step through, forward and backward",
-            "" if self.asked else self.svg or self._still(),  # the still picture tells everything
+            picture,
         )
+        if bundle is not None and text:
+            bundle[0]["text/plain"] += f"\n\n{text}"
+        return bundle
 
     def __repr__(self) -> str:
         # No address: a stored notebook must print the same on every run.
@@ -428,7 +353,3 @@ def operations(source: Any, most: int) -> int:
                 seen.add(fn)
                 todo.append(fn)
     return len(seen)
-
-
-def _layouts(dots: dict[str, str]) -> dict[str, str]:
-    return {rankdir: layout.render(dot, "svg").decode() for rankdir, dot in dots.items()}

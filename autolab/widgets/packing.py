@@ -12,6 +12,8 @@ from dataclasses import MISSING, fields
 from itertools import chain, count
 from typing import Any
 
+from ..trace import beats
+from ..trace.folding import Folding
 from ..trace.model import Edge, Frame, Node, Output, Saved, Trace
 from ..trace.records import rough
 from ..trace.values import Value
@@ -36,10 +38,14 @@ _KEPT = {  # of a big trace; for the rest a script gets what a record has by def
 }
 
 
-def pack(trace: Trace, numbers: bool = True) -> dict[str, Any]:
-    """`trace.to_json()` in columns, every value once, in a table `values`, and its place there wherever it is used.
-    Without `numbers` no values, formulas and sentences: what stepping through a folded picture and searching need."""
+def pack(trace: Trace, numbers: bool = True, folding: Folding | None = None) -> dict[str, Any]:
+    """Return `trace.to_json()` in columns, every value once, in a table `values`, with its place there wherever it is
+    used, and the trace's beats.
+
+    Without `numbers` no values, formulas and sentences: what stepping through a folded picture and searching need.
+    """
     values = _Values()
+    told = beats.tell(trace, folding)
     parts = {
         name: _records(kind, getattr(trace, name), values, numbers)
         for name, kind in (("nodes", Node), ("edges", Edge), ("saved", Saved), ("frames", Frame))
@@ -52,6 +58,7 @@ def pack(trace: Trace, numbers: bool = True) -> dict[str, Any]:
         "groups": groups,
         "passes": passes,
         **parts,
+        **told,
         "values": values.table(),
     }
     return packed if numbers else packed | {"light": True}

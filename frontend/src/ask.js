@@ -34,6 +34,7 @@ export function veiled(trace, open) {
     saved: trace.saved.map((saved) => ({ ...saved, ...untold(saved), ...(later.has(saved.node) ? { value: null, missing: HIDDEN, ...(kinds.has("shape") ? { shape: null, bytes: null } : {}) } : {}) })),
     groups: trace.groups.map((group) => (group.kind === "iteration" ? { ...group, type: "" } : group)),
     frames: [...trace.frames.slice(0, until), { ...NOTHING, ...stop }],
+    beats: [...trace.beats.filter(({ first }) => first < until).map((beat) => (beat.last < until ? beat : { ...beat, last: until - 1, parts: [...beat.parts.filter((part) => part < until - 1), until - 1], says: ["", ""], notes: [] })), { phase, run: stop.run, node: about, title: "?", first: until, last: until, parts: [until], says: ["", ""], notes: [] }],
     later,
   };
 }
@@ -46,37 +47,24 @@ export function veiledFolding(folding, open) {
   return { ...folding, parts: folding.parts.map((part) => (part.kind === "iteration" ? { ...part, type: "" } : part)) };
 }
 
-// What of an answer stands in the picture that was drawn of the whole trace; a box with a question mark is in its place.
+// A question mark stands where the value or the gradient is that is asked for, and nothing of an answer is drawn.
 export function veilGraph(graph, trace, open) {
   if (!open.length) return;
-  const about = new Set(open.map(({ node }) => node));
   for (const card of graph.cards) {
-    if (!trace.later.has(card.node.id)) continue;
-    card.valueText = "…";
-    card.thumb?.remove();
-    card.thumb = null;
+    if (trace.later.has(card.node.id)) card.valueText = "";
+    const asked = open.find(({ node }) => node === card.node.id || card.rows.some((row) => row.node.id === node));
+    if (asked) mark(card, card.rows.find(({ node }) => node.id === asked.node)?.g, asked.kind);
   }
-  for (const { g, gthumb } of graph.cards.map(({ g }) => ({ g, gthumb: g.querySelector(".al-gthumb") }))) {
-    gthumb?.replaceChildren();
-    for (const of of g.querySelectorAll("[data-of]")) {
-      const name = of.querySelector(".al-gradname");
-      if (trace.later.has(of.dataset.of)) name.textContent = name.textContent.replace(/ \[[\d, ]*\]$/, "");
-    }
-    const row = [...g.querySelectorAll("[data-of]")].find((of) => about.has(of.dataset.of));
-    if (about.has(g.dataset.id) || row) mark(g, row, open.find(({ node }) => node === (row?.dataset.of ?? g.dataset.id)).kind);
-  }
-  for (const { g, part } of [...graph.parts, ...graph.headers]) if (part.kind === "iteration") g.querySelector(".al-kind").textContent = "";
-  for (const { shape, edge } of graph.lines) if (edge.edges.some((id) => trace.later.has(graph.edgeById.get(id).parent))) shape?.remove();
+  for (const { shape, edge } of graph.lines) if (edge.edges.some((id) => trace.later.has(graph.edgeById.get(id).parent))) shape?.replaceChildren();
 }
 
 // A plain box with a question mark, where the value or the gradient stands; a card that shows no value has it at its top.
-function mark(g, row, kind) {
+function mark({ g, value, number }, row, kind) {
   if (kind === "next") return;
-  const strip = (row ?? g).querySelector(".al-strip"), value = g.querySelector(".al-value"), gradient = ["grad", "state"].includes(kind);
-  const top = gradient ? Number(/M[\d.]+ ([\d.]+)/.exec(strip?.getAttribute("d") ?? "M1 1")[1]) + 1 : value ? Number(value.getAttribute("y")) - 15 : 3;
-  const x = Number(g.dataset.w) - 50, look = { x: x + 22, y: top + 14.5, "text-anchor": "middle", "font-size": 14, text: "?" };
-  const box = svgEl("rect", { x, y: top, width: 44, height: 19, rx: 3 });
-  g.append(svgEl("g", { class: "al-question", "aria-hidden": "true" }, box, svgEl("text", look)));
+  const gradient = ["grad", "state"].includes(kind), at = row ? Number(row.firstElementChild.getAttribute("y")) + 18 : Number((gradient ? number : value)?.getAttribute("y") ?? 24);
+  const x = Number(g.dataset.w) - 58;
+  const box = svgEl("rect", { x, y: at - 15, width: 44, height: 20, rx: 5 });
+  g.append(svgEl("g", { class: "al-question", "aria-hidden": "true" }, box, svgEl("text", { x: x + 22, y: at, "text-anchor": "middle", text: "?" })));
   g.setAttribute("aria-description", "the question is about it");
 }
 

@@ -1,7 +1,7 @@
 // Toolbar, slider and keys.
 import { h, svgEl } from "./dom.js";
 import { grouped } from "./values.js";
-import { goTo, lastStep, setPlaying, stepCount } from "./player.js";
+import { goTo, lastStep, nextStop, previousStop, setPlaying, stepCount } from "./player.js";
 
 const ICONS = {
   first: "M3 3h2v10H3zM13 3v10L6 8z",
@@ -135,8 +135,8 @@ export function onKey(event, model, walk, more = {}) {
   };
   const use = () => (node.hasAttribute("aria-expanded") ? (node.querySelector(".al-close") ?? node).dispatchEvent(new MouseEvent("click")) : select());
   const keys = {
-    ArrowRight: () => goTo(model, step + 1),
-    ArrowLeft: () => goTo(model, step - 1),
+    ArrowRight: () => goTo(model, nextStop(model, step)),
+    ArrowLeft: () => goTo(model, previousStop(model, step)),
     Home: () => goTo(model, 0),
     End: () => goTo(model, lastStep(model)),
     ...Object.fromEntries((node && walk ? WALKING : []).map((key) => [key, () => walk.go(key, node)])),

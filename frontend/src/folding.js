@@ -4,11 +4,21 @@ import { timelineOf } from "./states.js";
 
 const ALIAS_FROM = 4;
 
+// Numbers of the learner's code, which are written in the expression that uses them: { id, child: what uses it first }.
+function numbersOf(trace) {
+  const numbers = new Set(trace.nodes.filter(({ kind, name, shape }) => kind === "data" && !name && shape && !shape.length).map(({ id }) => id));
+  const found = new Map();
+  for (const { parent, child } of trace.edges) if (numbers.has(parent) && !found.has(parent)) found.set(parent, child);
+  return [...found].map(([id, child]) => ({ id, child }));
+}
+
 export class Folding {
-  constructor(trace, { parts, home, held, aliases, steps, network, rows, single }, rankdir = "LR") {
-    const down = network && rankdir === "TB";
+  constructor(trace, { parts, home, held, aliases, steps, network, rows, single }) {
+    const down = network;
     this.rows = new Map(down ? Object.entries(rows) : []);
     this.within = new Map([...this.rows].reverse().flatMap(([op, inside]) => inside.map((node) => [node, op]))); // its first card
+    for (const [node, card] of Object.entries(trace.merged ?? {})) if (!this.within.has(node)) this.within.set(node, card);
+    for (const { id, child } of numbersOf(trace)) if (!this.within.has(id)) this.within.set(id, this.within.get(child) ?? child);
     this.single = new Map(down ? Object.entries(single) : []);
     this.down = down;
     this.network = network;

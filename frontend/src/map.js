@@ -69,7 +69,7 @@ export class MiniMap {
     this.direction = graph.direction;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     for (const { g, rect } of this.boxes) {
-      const [x, y] = graph.layouts[graph.direction].nodes[g.dataset.key];
+      const [x, y] = graph.centre(g.dataset.key);
       rect.setAttribute("x", x - g.dataset.w / 2);
       rect.setAttribute("y", y - g.dataset.h / 2);
     }
@@ -92,9 +92,8 @@ export class MiniMap {
   }
 
   names({ x, y, width, height }) {
-    const { nodes } = this.graph.layouts[this.graph.direction];
     const inside = this.boxes.filter(({ g }) => {
-      const [left, top] = nodes[g.dataset.key];
+      const [left, top] = this.graph.centre(g.dataset.key);
       return left > x && left < x + width && top > y && top < y + height;
     });
     const name = ({ g }) => g.querySelector(".al-title").textContent;

@@ -1,14 +1,12 @@
 // The paths from one node to another, each with its product of local derivatives, lit along the graph; their sum is the gradient.
 // What is counted and multiplied is the same as in trace/questions/paths.py.
 import { h } from "./dom.js";
-import { icon } from "./controls.js";
 import { narrow } from "./marks.js";
 import { relation, scaleOf, shapeWords, short, valueView } from "./values.js";
 import { between, neighboursOf } from "./ways.js";
 
 const MOST_PATHS = 50, LISTED = 10, PATIENCE_LOCAL = 4000, MOST_FACTOR = 41;
 
-const FORK = "M1 7h4l4-4h5v2h-4L6.5 8 10 11h4v2H9L5 9H1z";
 const place = (id) => Number(id.slice(1));
 const numbersIn = (shape) => (shape ?? []).reduce((product, size) => product * size, 1);
 
@@ -77,7 +75,7 @@ export class Paths {
   constructor(view) {
     this.view = view;
     const { model, trace } = view;
-    this.button = h("button", { type: "button", "aria-label": "Paths", title: "Paths: the chain rule along each", "aria-expanded": "false", onclick: () => this.toggle() }, icon(FORK));
+    this.button = h("button", { type: "button", class: "al-small", title: "Paths: the chain rule along each", "aria-expanded": "false", text: "Paths", onclick: () => this.toggle() });
     const wants = trace.nodes.filter((node) => node.requires_grad && node.kind !== "update");
     this.possible = !view.veil.length && !trace.light && wants.some(({ kind }) => kind === "op");
     this.button.hidden = !this.possible;

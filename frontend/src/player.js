@@ -13,6 +13,20 @@ export function lastStep(model) {
   return Math.max(0, Math.min(stepCount(model) - 1, ...open.map(({ until }) => until)));
 }
 
+// The frames at which Next and playing stop: the end of each beat where there are beats, else every one.
+export function nextStop(model, step) {
+  const { beats } = model.get("data");
+  const found = beats?.find(({ last }) => last > step);
+  return Math.min(lastStep(model), beats?.length ? (found?.last ?? step) : step + 1);
+}
+
+export function previousStop(model, step) {
+  const { beats } = model.get("data");
+  if (!beats?.length) return step - 1;
+  const now = beats.findIndex(({ last }) => last >= step);
+  return now > 0 ? beats[now - 1].last : 0;
+}
+
 // Whoever goes to a step stays there: playing ends.
 export function goTo(model, step) {
   const target = clamp(step, 0, lastStep(model));
@@ -34,10 +48,16 @@ export function quietWhilePlaying(sentence, model) {
   sentence.setAttribute("aria-live", model.get("playing") ? "off" : "polite");
 }
 
+// How many numbers travel in the beat that is shown: as many times an interval passes.
+function numbersAt(model) {
+  const { beats } = model.get("data"), step = model.get("step"), beat = beats?.find(({ first, last }) => first <= step && step <= last);
+  return beat?.phase === "backward" ? Math.min(2, Math.max(1, beat.parts.length)) : 1;
+}
+
 export function startClock(model) {
   let timer = 0;
   const tick = () => {
-    const last = lastStep(model), step = Math.min(model.get("step") + 1, last);
+    const last = lastStep(model), step = nextStop(model, model.get("step"));
     model.set("step", step);
     if (step === last) model.set("playing", false);
     model.save_changes();
@@ -45,7 +65,7 @@ export function startClock(model) {
   };
   const wind = () => {
     clearTimeout(timer);
-    if (model.get("playing")) timer = setTimeout(tick, model.get("interval"));
+    if (model.get("playing")) timer = setTimeout(tick, model.get("interval") * numbersAt(model));
   };
   model.on("change:playing", wind);
   model.on("change:interval", wind);

@@ -1,6 +1,8 @@
 // What is rarely needed, behind one button: a dialog that does not keep the graph from being used. Each tool is a file of its own.
-import { h } from "./dom.js";
-import { icon } from "./controls.js";
+import { clamp, h } from "./dom.js";
+import { dotsIcon } from "./bar.js";
+import { goTo, stepCount } from "./player.js";
+import { grouped } from "./values.js";
 import { Address } from "./address.js";
 import { Alive } from "./alive.js";
 import { Colouring } from "./colour.js";
@@ -8,22 +10,66 @@ import { Exports } from "./export.js";
 import { Focus } from "./focus.js";
 import { MiniMap } from "./map.js";
 
-const LINES = "M2 4h7v2H2zM13 4h1v2h-1zM9 2h3v6H9zM2 10h1v2H2zM7 10h7v2H7zM3 8h3v6H3z";
+const SPEEDS = [["slow", 2400], ["normal", 1200], ["fast", 500], ["very fast", 150]]; // ms between two steps
+
+// A field for the step's number, and how fast it plays.
+export class Pace {
+  constructor(model) {
+    this.model = model;
+    this.field = h("input", { type: "number", class: "al-field", min: 1, "aria-label": "Step number", title: "Step number (Enter)", onchange: () => this.go(), onkeydown: ({ key }) => key === "Enter" && this.go() }); // JupyterLab takes Enter's `change` away
+    this.speed = h("select", { "aria-label": "Speed", onchange: () => this.change() });
+    this.count = h("span", { class: "al-count" });
+    this.element = h("div", { class: "al-tool", role: "group", "aria-label": "Steps and speed" }, h("label", {}, "Step ", this.field), this.count, this.speed);
+  }
+
+  // What is no number of a step is put back.
+  go() {
+    const wanted = Number(this.field.value);
+    if (this.field.value && Number.isFinite(wanted)) goTo(this.model, clamp(Math.round(wanted), 1, stepCount(this.model)) - 1);
+    this.update();
+  }
+
+  change() {
+    this.model.set("interval", Number(this.speed.value));
+    this.model.save_changes();
+  }
+
+  update() {
+    const count = stepCount(this.model), interval = this.model.get("interval"), step = this.model.get("step");
+    this.element.hidden = !count;
+    this.field.max = Math.max(1, count);
+    this.field.style.setProperty("--digits", Math.max(3, String(count).length));
+    if (this.field.getRootNode().activeElement !== this.field || Number(this.field.value) !== step + 1) this.field.value = count ? step + 1 : "";
+    this.count.textContent = count ? `of ${grouped(count)}` : "No steps";
+    if (Number(this.speed.value) === interval) return;
+    const known = SPEEDS.some(([, time]) => time === interval) ? SPEEDS : [...SPEEDS, [`${interval} ms`, interval]];
+    this.speed.replaceChildren(...known.map(([text, value]) => h("option", { value, text, selected: value === interval })));
+  }
+}
 
 export class Tools {
   constructor(view) {
     this.view = view;
     this.focus = new Focus(view, () => this.close());
     this.map = new MiniMap(view.pane);
-    this.button = h("button", { type: "button", "aria-haspopup": "dialog", "aria-expanded": "false", title: "Tools", "aria-label": "Tools", onclick: () => this.toggle() }, icon(LINES));
+    this.button = h("button", { type: "button", "aria-haspopup": "dialog", "aria-expanded": "false", class: "al-iconbutton", title: "More: inspect, paths, memory, search, save, speed, zoom", "aria-label": "More", onclick: () => this.toggle() }, dotsIcon());
     this.colouring = new Colouring(view, () => this.recoloured());
     this.alive = new Alive(view);
-    this.sections = [this.focus, this.colouring, ...(this.alive.known ? [this.alive] : []), new Exports(view)];
+    this.pace = new Pace(view.model);
+    const toggle = (text, key, on, act) => h("button", { type: "button", class: "al-small", "aria-pressed": String(on), title: key ? `${text} (${key})` : text, text, onclick: act });
+    const act = (text, key, does) => h("button", { type: "button", class: "al-small", title: key ? `${text} (${key})` : text, text, onclick: does });
+    this.inspect = toggle("Inspect", "i", !view.details.hidden, () => view.inspect(view.details.hidden));
+    this.memoryButton = toggle("Memory", "", false, () => this.showMemory());
+    this.searchButton = toggle("Search", "", false, () => this.show(this.searchButton, view.finder.element));
+    this.legendButton = toggle("Legend", "", false, () => this.show(this.legendButton, view.legend));
+    this.looks = h("div", { class: "al-tool", role: "group", "aria-label": "Show" }, this.inspect, view.paths.button, this.memoryButton, this.searchButton, this.legendButton);
+    const zoom = (way) => () => view.camera.step(way);
+    this.views = h("div", { class: "al-tool", role: "group", "aria-label": "View" }, act("Zoom out", "-", zoom(-1)), act("Zoom in", "+", zoom(1)), act("Fit", "0", zoom(0)), act("Turn", "", () => view.turn()));
+    this.sections = [{ element: this.looks }, { element: this.views }, this.pace, this.focus, this.colouring, ...(this.alive.known ? [this.alive] : []), new Exports(view)];
     this.panel = h(
       "div",
-      { class: "al-tools", role: "dialog", "aria-label": "Tools", tabindex: "-1", hidden: true, onkeydown: (event) => this.onKey(event) },
+      { class: "al-tools", role: "dialog", "aria-label": "More", tabindex: "-1", hidden: true, onkeydown: (event) => this.onKey(event) },
       this.sections.map(({ element }) => element),
-      view.whatIf.button,
     );
     this.element = h("div", { class: "al-toolbox" }, this.button, this.panel);
     this.element.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !this.element.contains(relatedTarget) && this.close());
@@ -35,7 +81,27 @@ export class Tools {
   listen(root) {
     root.addEventListener("pointerdown", (event) => !this.element.contains(event.target) && this.close());
     this.focus.listen(root);
-    this.alive.join(this.view.controls.slider);
+  }
+
+  showMemory() {
+    this.memory = !this.memory;
+    this.memoryButton.setAttribute("aria-pressed", String(this.memory));
+    this.view.graph.showMemory(this.memory);
+    this.view.update(false);
+  }
+
+  // Shows what is hidden at first, or hides it again.
+  show(button, element) {
+    element.hidden = !element.hidden;
+    button.setAttribute("aria-pressed", String(!element.hidden));
+    this.view.fit();
+    if (element.hidden) return;
+    this.close();
+    element.querySelector("input")?.focus();
+  }
+
+  inspecting() {
+    this.inspect.setAttribute("aria-pressed", String(!this.view.details.hidden));
   }
 
   leave() {
@@ -51,11 +117,10 @@ export class Tools {
     this.panel.querySelector("button:not(:disabled), select, input").focus({ preventScroll: true });
   }
 
-  // Below its button, within the explorer.
+  // Above its button, within the explorer.
   place() {
-    this.panel.style.left = "0";
-    const room = this.view.root.getBoundingClientRect(), box = this.panel.getBoundingClientRect();
-    this.panel.style.left = `${Math.max(room.left + 12 - box.left, Math.min(0, room.right - 12 - box.right))}px`;
+    const room = this.view.root.getBoundingClientRect(), button = this.button.getBoundingClientRect();
+    this.panel.style.maxHeight = `${Math.max(200, button.top - room.top - 12)}px`;
   }
 
   close() {

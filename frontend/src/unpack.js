@@ -12,6 +12,9 @@ export function unpack(data) {
       if (record.outputs) record.outputs = record.outputs.map((output) => ({ ...output, value: at(output.value) }));
     }
   }
+  trace.beats ??= [];
+  if (!trace.beats.length) trace.beats = trace.frames.map(({ index, phase, run, node }) => ({ phase, run, node, title: node ? (trace.nodes[Number(node.slice(1))]?.label ?? "") : "", first: index, last: index, parts: [index], says: ["", ""], notes: [] }));
+  trace.titles ??= {};
   trace.passes = data.passes.map((pass) => ({ ...pass, never: Object.fromEntries(records(pass.never).map(({ of, why }) => [of, why])) }));
   if (data.light) for (const frame of trace.frames) frame.text = sentence(trace, frame);
   return trace;

@@ -16,7 +16,7 @@ export class WhatIf {
     this.used = new Map(trace.edges.map(({ parent, child }) => [parent, child]).reverse()); // what each is first part of
     this.given = given.filter(({ id }) => this.used.has(id));
     this.steps = veil.length ? [] : trace.nodes.filter(({ kind, update }) => kind === "update" && typeof update?.settings.lr === "number");
-    this.button = h("button", { type: "button", class: "al-small", text: "What if: change a number, and the graph runs again", onclick: () => this.open() });
+    this.button = h("button", { type: "button", class: "al-whatif", title: "What if: change a number, and the graph runs again", text: "What if", onclick: () => this.open() });
     this.button.hidden = !(this.given.length || this.steps.length);
     this.which = h("select", { "aria-label": "Change", onchange: () => this.choose() });
     this.field = h("input", { type: "number", step: "any", class: "al-field al-wide", "aria-label": "Its value", oninput: () => this.set(this.field) });
@@ -79,7 +79,7 @@ export class WhatIf {
     this.changed = null;
     this.view.redraw(false);
     this.view.fit();
-    this.view.tools.button.focus();
+    this.button.focus();
   }
 
   choose() {

@@ -77,8 +77,6 @@ export class Camera {
       "=": () => this.step(1),
       "-": () => this.step(-1),
       0: () => this.step(0),
-      "Shift+ArrowLeft": pan(-1, 0),
-      "Shift+ArrowRight": pan(1, 0),
       "Shift+ArrowUp": pan(0, -1),
       "Shift+ArrowDown": pan(0, 1),
     };

@@ -170,7 +170,17 @@ class Shown:
         self.page, self.root = page, root
         self.said = root.get_by_role("status")
         self.slider = root.get_by_role("slider", name="Step", exact=True)
-        self.details = root.get_by_role("group", name="Details", exact=True)
+
+    @property
+    def details(self) -> Locator:
+        """Details, which an explorer shows when somebody asks for them."""
+        self.root.evaluate(
+            """(root) => {
+                 if (!root.querySelector(".al-details")?.hidden) return;
+                 [...root.querySelectorAll(".al-tools button")].find((b) => b.textContent === "Inspect")?.click();
+               }"""
+        )
+        return self.root.get_by_role("group", name="Details", exact=True)
 
     def button(self, name: str) -> Locator:
         return self.root.get_by_role("button", name=name, exact=True)

@@ -1,0 +1,485 @@
+// Places boxes in layers: data flows along one axis, long lines run between the boxes, open parts are frames around theirs.
+// Sizes are pixels and are never scaled; only the distances between layers follow the width that there is.
+
+export interface Box {
+  key: string;
+  width: number;
+  height: number;
+  frame: string | null;
+}
+
+export interface Line {
+  id: string;
+  start: string;
+  end: string;
+  // Room for what is written on the line.
+  label?: { width: number; height: number };
+}
+
+export interface Frame {
+  id: string;
+  parent: string | null;
+  width: number; // of its header
+  height: number;
+}
+
+export interface Point {
+  x: number;
+  y: number;
+  // Whether a line goes through it at an angle, as under what is written on it.
+  free?: boolean;
+}
+
+export interface Rectangle extends Point {
+  width: number;
+  height: number;
+}
+
+export interface Placed {
+  width: number;
+  height: number;
+  boxes: Map<string, Point>;
+  frames: Map<string, Rectangle>;
+  lines: Map<string, Point[]>;
+  labels: Map<string, Point>;
+}
+
+export type Direction = "LR" | "TB";
+
+export interface Options {
+  direction: Direction;
+  // What there is along the axis of the layers; distances grow up to it.
+  room?: number;
+}
+
+const BESIDE = 22; // px between boxes of a layer
+const NARROW = 10; // px between lines
+const LEAST_GAP = 26; // px between layers
+const MOST_GAP = 110;
+const PADDING = 14; // px around what is in a frame
+const MARGIN = 6; // px around the picture: rings are drawn outside their boxes
+const PORT = 26; // px between lines at one side of a box
+const SWEEPS = 8;
+
+interface Item {
+  id: string;
+  along: number; // size in the direction of the layers
+  across: number;
+  kind: "box" | "frame" | "port" | "label" | "bend";
+  order: number;
+  layer: number;
+  u: number; // start along
+  v: number; // centre across
+  inner?: Level; // of a frame
+  pinned?: "first" | "last";
+}
+
+interface Step {
+  line: string;
+  start: Item;
+  end: Item;
+}
+
+interface Level {
+  items: Item[];
+  steps: Step[];
+  along: number;
+  across: number;
+  routes: Map<string, Item[]>; // line -> what it goes through at this level
+}
+
+export function layout(boxes: Box[], lines: Line[], frames: Frame[], options: Options): Placed {
+  const plan = new Plan(boxes, lines, frames, options);
+  const top = plan.level(null);
+  return plan.place(top);
+}
+
+class Plan {
+  private readonly turned: boolean;
+  private readonly order = new Map<string, number>();
+  private readonly frameById: Map<string, Frame>;
+  private readonly boxByKey: Map<string, Box>;
+  private readonly inFrame = new Map<string | null, Box[]>();
+  private readonly under = new Map<string | null, Frame[]>();
+
+  constructor(
+    boxes: Box[],
+    private readonly lines: Line[],
+    frames: Frame[],
+    private readonly options: Options,
+  ) {
+    this.turned = options.direction === "TB";
+    this.frameById = new Map(frames.map((frame) => [frame.id, frame]));
+    this.boxByKey = new Map(boxes.map((box) => [box.key, box]));
+    boxes.forEach((box, place) => {
+      this.order.set(box.key, place);
+      push(this.inFrame, box.frame, box);
+    });
+    for (const frame of frames) push(this.under, this.around(frame.parent), frame);
+  }
+
+  // The innermost frame that there is, from this one outwards.
+  private around(frame: string | null): string | null {
+    return frame !== null && this.frameById.has(frame) ? frame : null;
+  }
+
+  // The item of a level that holds a box: the box, or the frame around it; null where the box is elsewhere.
+  private holder(key: string, level: string | null): string | null {
+    let inside = key;
+    let frame = this.boxByKey.get(key)?.frame ?? null;
+    while (frame !== level) {
+      if (frame === null) return null;
+      inside = frame;
+      frame = this.around(this.frameById.get(frame)?.parent ?? null);
+    }
+    return inside;
+  }
+
+  level(frame: string | null): Level {
+    const items = new Map<string, Item>();
+    const add = (id: string, kind: Item["kind"], width: number, height: number, order: number): Item => {
+      const [along, across] = this.turned ? [height, width] : [width, height];
+      const item: Item = { id, along, across, kind, order, layer: 0, u: 0, v: 0 };
+      items.set(id, item);
+      return item;
+    };
+    for (const box of this.inFrame.get(frame) ?? [])
+      add(box.key, "box", box.width, box.height, this.order.get(box.key) ?? 0);
+    for (const inner of this.under.get(frame) ?? []) {
+      const level = this.level(inner.id);
+      const size = this.frameSize(inner, level);
+      const first = Math.min(...level.items.filter(({ kind }) => kind === "box" || kind === "frame").map((i) => i.order));
+      add(inner.id, "frame", size.width, size.height, first).inner = level;
+    }
+    const steps: Step[] = [];
+    for (const { id, start, end } of this.lines) {
+      const [from, to] = [this.holder(start, frame), this.holder(end, frame)];
+      if ((from === null && to === null) || from === to) continue;
+      const port = (side: "first" | "last") => {
+        const item = add(`${side} ${id}`, "port", 2, 2, side === "first" ? -1 : Infinity);
+        item.pinned = side;
+        return item;
+      };
+      const [a, b] = [from === null ? port("first") : items.get(from), to === null ? port("last") : items.get(to)];
+      if (a && b) steps.push({ line: id, start: a, end: b });
+    }
+    const level = { items: [...items.values()], steps, along: 0, across: 0, routes: new Map<string, Item[]>() };
+    this.arrange(level, frame === null);
+    return level;
+  }
+
+  private frameSize(frame: Frame, level: Level): { width: number; height: number } {
+    const [width, height] = this.turned ? [level.across, level.along] : [level.along, level.across];
+    return {
+      width: Math.max(width, frame.width) + 2 * PADDING,
+      height: height + frame.height + 2 * PADDING,
+    };
+  }
+
+  private arrange(level: Level, top: boolean): void {
+    layers(level);
+    const rows = bends(level, this.lines, this.turned);
+    reorder(rows, level.steps);
+    across(rows, level.steps);
+    const least = Math.min(...level.items.map((item) => item.v - item.across / 2), Infinity);
+    for (const item of level.items) item.v -= Number.isFinite(least) ? least : 0;
+    level.across = Math.max(0, ...level.items.map((item) => item.v + item.across / 2));
+    this.along(level, rows, top);
+  }
+
+  // Layers follow each other; what is left of the room goes between them.
+  private along(level: Level, rows: Item[][], top: boolean): void {
+    const sizes = rows.map((row) => Math.max(0, ...row.map((item) => item.along)));
+    const gaps = sizes.length - 1;
+    const own = sizes.reduce((sum, size) => sum + size, 0);
+    const room = top && gaps > 0 && this.options.room ? (this.options.room - 2 * MARGIN - own) / gaps : 0;
+    const [least, most] = this.turned ? [14, 22] : [LEAST_GAP / 2, MOST_GAP / 2];
+    const gap = Math.max(least, Math.min(most, room));
+    let u = 0;
+    rows.forEach((row, layer) => {
+      const size = sizes[layer] ?? 0;
+      for (const item of row) {
+        item.u = item.kind === "bend" ? u : u + (size - item.along) / 2;
+        if (item.kind === "bend") item.along = size;
+      }
+      u += size + gap;
+    });
+    level.along = Math.max(0, u - gap);
+  }
+
+  place(top: Level): Placed {
+    const placed: Placed = {
+      width: 0,
+      height: 0,
+      boxes: new Map(),
+      frames: new Map(),
+      lines: new Map(),
+      labels: new Map(),
+    };
+    const routes = new Map<string, Point[]>();
+    this.put(top, { x: MARGIN, y: MARGIN }, placed, routes);
+    for (const [line, points] of routes) placed.lines.set(line, points);
+    const [width, height] = this.turned ? [top.across, top.along] : [top.along, top.across];
+    placed.width = Math.ceil(width + 2 * MARGIN);
+    placed.height = Math.ceil(height + 2 * MARGIN);
+    return placed;
+  }
+
+  private put(level: Level, at: Point, placed: Placed, routes: Map<string, Point[]>): void {
+    const point = (u: number, v: number): Point => (this.turned ? { x: at.x + v, y: at.y + u } : { x: at.x + u, y: at.y + v });
+    for (const item of level.items) {
+      const corner = point(item.u, item.v - item.across / 2);
+      if (item.kind === "box") placed.boxes.set(item.id, corner);
+      if (item.kind === "label") placed.labels.set(item.id.slice(6), point(item.u + item.along / 2, item.v));
+      if (item.kind !== "frame" || !item.inner) continue;
+      const [width, height] = this.turned ? [item.across, item.along] : [item.along, item.across];
+      placed.frames.set(item.id, { ...corner, width, height });
+    }
+    const ports = portsOf(level);
+    for (const [line, through] of level.routes) {
+      const points: Point[] = [];
+      through.forEach((item, place) => {
+        const side = ports.get(item)?.get(line);
+        if (place === 0) points.push(point(item.kind === "port" ? 0 : item.u + item.along, item.v + (side?.out ?? 0)));
+        else if (place === through.length - 1)
+          points.push(point(item.kind === "port" ? level.along : item.u, item.v + (side?.into ?? 0)));
+        else if (item.kind === "label") points.push({ ...point(item.u + item.along / 2, item.v), free: true });
+        else points.push(point(item.u, item.v), point(item.u + item.along, item.v));
+      });
+      const known = routes.get(line);
+      if (!known) routes.set(line, points);
+      else routes.set(line, joined(known, points, this.turned));
+    }
+    for (const item of level.items) {
+      if (item.kind !== "frame" || !item.inner) continue;
+      const frame = this.frameById.get(item.id);
+      const corner = point(item.u, item.v - item.across / 2);
+      this.put(item.inner, { x: corner.x + PADDING, y: corner.y + PADDING + (frame?.height ?? 0) }, placed, routes);
+    }
+  }
+}
+
+// The piece of a line inside a frame takes the place of the end that the outer level gave it.
+function joined(outer: Point[], inner: Point[], turned: boolean): Point[] {
+  const at = (point: Point | undefined) => (point ? (turned ? point.y : point.x) : 0);
+  const entering = Math.abs(at(inner[0]) - at(outer.at(-1))) < Math.abs(at(inner.at(-1)) - at(outer[0]));
+  return entering ? [...outer, ...inner] : [...inner, ...outer];
+}
+
+// The longest way from what nothing leads to; what leads only to one place stands right before it.
+function layers(level: Level): void {
+  const into = new Map<Item, Step[]>();
+  const out = new Map<Item, Step[]>();
+  for (const step of level.steps) {
+    push(into, step.end, step);
+    push(out, step.start, step);
+  }
+  const waiting = new Map(level.items.map((item) => [item, into.get(item)?.length ?? 0]));
+  const ready = level.items.filter((item) => !waiting.get(item));
+  const done = new Set<Item>();
+  const sorted: Item[] = [];
+  const left = [...level.items].sort((a, b) => a.order - b.order);
+  let next = 0;
+  while (sorted.length < level.items.length) {
+    let item = ready.shift();
+    if (!item) {
+      while (left[next] && done.has(left[next] as Item)) next += 1;
+      item = left[next]; // two frames that lead to each other: the earlier one comes first
+    }
+    if (!item || done.has(item)) continue;
+    done.add(item);
+    sorted.push(item);
+    for (const step of out.get(item) ?? []) {
+      if (done.has(step.end)) continue;
+      const missing = (waiting.get(step.end) ?? 1) - 1;
+      waiting.set(step.end, missing);
+      if (!missing) ready.push(step.end);
+    }
+  }
+  const place = new Map(sorted.map((item, index) => [item, index]));
+  const forward = (step: Step) => (place.get(step.start) ?? 0) < (place.get(step.end) ?? 0);
+  for (const step of level.steps.filter((one) => !forward(one))) [step.start, step.end] = [step.end, step.start];
+  for (const item of sorted) item.layer = 0;
+  const ahead = new Map<Item, Step[]>();
+  for (const step of level.steps) push(ahead, step.start, step);
+  for (const item of sorted)
+    for (const step of ahead.get(item) ?? []) step.end.layer = Math.max(step.end.layer, item.layer + 1);
+  const fed = new Set(level.steps.map(({ end }) => end));
+  for (const item of [...sorted].reverse()) {
+    const after = ahead.get(item) ?? [];
+    if (!fed.has(item) && after.length && item.pinned !== "first")
+      item.layer = Math.min(...after.map(({ end }) => end.layer)) - 1;
+  }
+  const last = Math.max(0, ...level.items.map(({ layer }) => layer));
+  for (const item of level.items) if (item.pinned === "last") item.layer = Math.max(item.layer, last);
+  for (const item of level.items) item.layer *= 2; // labels stand between
+}
+
+// Gives a line that passes layers a bend in each, and a label where it has one. Returns the layers.
+function bends(level: Level, lines: Line[], turned: boolean): Item[][] {
+  const rows: Item[][] = [];
+  const put = (item: Item) => (rows[item.layer] ??= []).push(item);
+  for (const item of level.items) put(item);
+  const labels = new Map(lines.map(({ id, label }) => [id, label]));
+  const steps: Step[] = [];
+  for (const step of level.steps) {
+    const through = [step.start];
+    const label = labels.get(step.line);
+    const written = label && level.routes.get(step.line) === undefined && step.start.kind !== "port" ? label : undefined;
+    for (let layer = step.start.layer + 1; layer < step.end.layer; layer += 1) {
+      const own = written && layer === step.start.layer + 1;
+      const [along, across] = own ? (turned ? [written.height, written.width] : [written.width, written.height]) : [0, 2];
+      const kind = own ? "label" : "bend";
+      const item: Item = { id: `${kind} ${step.line}`, along, across, kind, order: step.start.order, layer, u: 0, v: 0 };
+      level.items.push(item);
+      put(item);
+      through.push(item);
+    }
+    through.push(step.end);
+    level.routes.set(step.line, through);
+    for (let i = 1; i < through.length; i += 1)
+      steps.push({ line: step.line, start: through[i - 1] as Item, end: through[i] as Item });
+  }
+  level.steps = steps;
+  for (let layer = 0; layer < rows.length; layer += 1) rows[layer] ??= [];
+  return rows;
+}
+
+// Fewer crossings: each layer by the middle of what its items are linked with, there and back.
+function reorder(rows: Item[][], steps: Step[]): void {
+  const into = new Map<Item, Item[]>();
+  const out = new Map<Item, Item[]>();
+  for (const { start, end } of steps) {
+    push(into, end, start);
+    push(out, start, end);
+  }
+  for (const row of rows) row.sort((a, b) => a.order - b.order);
+  const place = new Map<Item, number>();
+  const number = (row: Item[]) => row.forEach((item, index) => place.set(item, index));
+  rows.forEach(number);
+  const sweep = (row: Item[], near: Map<Item, Item[]>) => {
+    const wanted = new Map(
+      row.map((item) => {
+        const others = near.get(item) ?? [];
+        const middle = others.reduce((sum, other) => sum + (place.get(other) ?? 0), 0) / others.length;
+        return [item, others.length ? middle : (place.get(item) ?? 0)];
+      }),
+    );
+    row.sort((a, b) => (wanted.get(a) ?? 0) - (wanted.get(b) ?? 0) || (place.get(a) ?? 0) - (place.get(b) ?? 0));
+    number(row);
+  };
+  for (let turn = 0; turn < SWEEPS / 2; turn += 1) {
+    for (const row of rows.slice(1)) sweep(row, into);
+    for (const row of rows.slice(0, -1).reverse()) sweep(row, out);
+  }
+}
+
+// Where items stand across the layers: as near to what they are linked with as their neighbours let them.
+function across(rows: Item[][], steps: Step[]): void {
+  const near = new Map<Item, Item[]>();
+  for (const { start, end } of steps) {
+    push(near, start, end);
+    push(near, end, start);
+  }
+  for (const row of rows) {
+    let v = 0;
+    for (const [index, item] of row.entries()) {
+      if (index) v += apart(row[index - 1] as Item, item);
+      item.v = v;
+    }
+    for (const item of row) item.v -= v / 2;
+  }
+  for (let turn = 0; turn < SWEEPS; turn += 1) for (const row of turn % 2 ? [...rows].reverse() : rows) settle(row, near);
+}
+
+function apart(a: Item, b: Item): number {
+  const close = a.kind !== "box" && a.kind !== "frame" && b.kind !== "box" && b.kind !== "frame";
+  return (a.across + b.across) / 2 + (close ? NARROW : BESIDE);
+}
+
+// The least moves that keep the order and the distances: neighbours that want to overlap become one block.
+function settle(row: Item[], near: Map<Item, Item[]>): void {
+  interface Block {
+    sum: number; // of what the items want, each less its offset
+    weight: number;
+    items: [Item, number][];
+  }
+  const blocks: Block[] = [];
+  let offset = 0;
+  for (const [index, item] of row.entries()) {
+    if (index) offset += apart(row[index - 1] as Item, item);
+    const others = near.get(item) ?? [];
+    const wish = others.length ? others.reduce((sum, other) => sum + other.v, 0) / others.length : item.v;
+    const weight = item.kind === "bend" ? 4 : others.length || 0.5;
+    blocks.push({ sum: (wish - offset) * weight, weight, items: [[item, offset]] });
+    while (blocks.length > 1) {
+      const [before, last] = [blocks.at(-2) as Block, blocks.at(-1) as Block];
+      if (before.sum / before.weight <= last.sum / last.weight) break;
+      blocks.splice(-2, 2, {
+        sum: before.sum + last.sum,
+        weight: before.weight + last.weight,
+        items: [...before.items, ...last.items],
+      });
+    }
+  }
+  for (const { sum, weight, items } of blocks) for (const [item, own] of items) item.v = sum / weight + own;
+}
+
+// Where lines leave and enter each item: side by side, in the order of their other ends.
+function portsOf(level: Level): Map<Item, Map<string, { into: number; out: number }>> {
+  const found = new Map<Item, Map<string, { into: number; out: number }>>();
+  const sides: ["into" | "out", Map<Item, Step[]>][] = [
+    ["into", new Map()],
+    ["out", new Map()],
+  ];
+  for (const step of level.steps) {
+    push(sides[0]?.[1] as Map<Item, Step[]>, step.end, step);
+    push(sides[1]?.[1] as Map<Item, Step[]>, step.start, step);
+  }
+  for (const [side, at] of sides)
+    for (const [item, steps] of at) {
+      if (item.kind === "bend" || item.kind === "label" || item.kind === "port") continue;
+      const other = (step: Step) => (side === "into" ? step.start.v : step.end.v);
+      steps.sort((a, b) => other(a) - other(b));
+      const room = Math.min(PORT, (item.across - 16) / Math.max(1, steps.length));
+      steps.forEach((step, index) => {
+        const own = found.get(item) ?? found.set(item, new Map()).get(item);
+        const known = own?.get(step.line) ?? { into: 0, out: 0 };
+        own?.set(step.line, { ...known, [side]: (index - (steps.length - 1) / 2) * room });
+      });
+    }
+  return found;
+}
+
+// The line through points as a path: level at each point, curved between them.
+export function path(points: Point[], direction: Direction, shift = 0): string {
+  const turned = direction === "TB";
+  // Along and across, so that both directions are one.
+  const moved = points.map(({ x, y, free }) => (turned ? { u: y, v: x + shift, free } : { u: x, v: y + shift, free }));
+  const write = (u: number, v: number) => (turned ? `${round(v)} ${round(u)}` : `${round(u)} ${round(v)}`);
+  const slope = (index: number): number => {
+    const [before, at, after] = [moved[index - 1], moved[index], moved[index + 1]];
+    return at?.free && before && after && after.u !== before.u ? (after.v - before.v) / (after.u - before.u) : 0;
+  };
+  return moved
+    .map((point, index) => {
+      if (!index) return `M${write(point.u, point.v)}`;
+      const before = moved[index - 1] as { u: number; v: number };
+      const half = (point.u - before.u) / 2;
+      const [start, end] = [slope(index - 1), slope(index)];
+      if (Math.abs(before.v - point.v) < 0.5 && !start && !end) return `L${write(point.u, point.v)}`;
+      const first = write(before.u + half, before.v + half * start);
+      return `C${first} ${write(point.u - half, point.v - half * end)} ${write(point.u, point.v)}`;
+    })
+    .join("");
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, item: V): void {
+  const list = map.get(key);
+  if (list) list.push(item);
+  else map.set(key, [item]);
+}

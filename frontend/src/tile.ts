@@ -1,0 +1,73 @@
+// Tensors as small pictures: a cell for each number, coloured by its sign.
+import { svgEl } from "./dom";
+import type { Value } from "./types";
+
+const CELL = 8;
+const MOST_WIDE = 64;
+const MOST_HIGH = 32;
+const FEW = 64; // numbers of which a trace keeps each
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+function rowsAndColumns(shape: readonly number[]): [number, number] {
+  if (!shape.length) return [1, 1];
+  if (shape.length === 1) return [1, shape[0] ?? 1];
+  return [shape.at(-2) ?? 1, shape.at(-1) ?? 1];
+}
+
+// The size of the picture of a tensor of this shape; of a big one a frame of about its proportions.
+export function tileSize(shape: readonly number[]): Size {
+  const [rows, columns] = rowsAndColumns(shape).map((size) => Math.max(1, Math.min(size, 200))) as [number, number];
+  const cell = Math.min(CELL, MOST_WIDE / columns, MOST_HIGH / rows);
+  return { width: Math.max(10, Math.round(columns * cell)), height: Math.max(8, Math.round(rows * cell)) };
+}
+
+// The numbers of a tensor as rows; null where there are too many to show, or they are not known.
+export function cells(value: Value | null): number[][] | null {
+  if (!value || value.data === null || value.data === undefined || value.shape.includes(0)) return null;
+  const flat = [value.data].flat(Infinity) as unknown[];
+  if (flat.length > FEW * 4) return null;
+  const [rows, columns] = rowsAndColumns(value.shape);
+  if (rows * columns !== flat.length) return null;
+  const number = (item: unknown) =>
+    typeof item === "string" ? ({ inf: Infinity, "-inf": -Infinity }[item] ?? NaN) : Number(item);
+  return Array.from({ length: rows }, (_, r) => flat.slice(r * columns, (r + 1) * columns).map(number));
+}
+
+export function largest(rows: number[][]): number {
+  return Math.max(0, ...rows.flat().filter(Number.isFinite).map(Math.abs));
+}
+
+// The paint of one number: more of the sign's colour, the larger it is.
+export function paint(number: number, top: number): string {
+  if (!Number.isFinite(number)) return "var(--not-a-number)";
+  const part = top ? Math.abs(number) / top : 0;
+  const percent = part ? Math.round(8 + 72 * part) : 0;
+  return percent ? `color-mix(in srgb, var(--${number < 0 ? "negative" : "positive"}) ${percent}%, var(--card))` : "var(--card)";
+}
+
+export type Frame = "forward" | "backward" | "empty";
+
+// The picture of a value with its corner at (0, 0). `frame`: which way it flows; "empty": a place that waits.
+export function tile(value: Value | null, size: Size, frame: Frame): SVGElement {
+  const rows = frame === "empty" ? null : cells(value);
+  const outline = svgEl("rect", { ...size, rx: 2, class: `al-tile al-tile-${frame}` });
+  if (!rows) return svgEl("g", {}, frame === "empty" ? null : svgEl("rect", { ...size, class: "al-tilepaper" }), outline);
+  const top = largest(rows);
+  const [high, wide] = [size.height / rows.length, size.width / (rows[0]?.length ?? 1)];
+  const squares = rows.flatMap((row, r) =>
+    row.map((number, c) =>
+      svgEl("rect", {
+        x: c * wide,
+        y: r * high,
+        width: wide,
+        height: high,
+        style: `fill:${paint(number, top)}`,
+      }),
+    ),
+  );
+  return svgEl("g", {}, squares, outline);
+}
