@@ -13,6 +13,7 @@ from typing import Any
 
 from .folding import Folding
 from .model import Edge, Frame, Node, Trace
+from .values import short
 
 LONGEST = 28
 """Characters that an expression may take; a longer one names its operation only."""
@@ -55,15 +56,6 @@ class Beat:
     parts: tuple[int, ...] = ()
     says: tuple[str, str] = ("", "")
     notes: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return its fields as plain data."""
-        names = ("phase", "run", "node", "title", "first", "last")
-        return {name: getattr(self, name) for name in names} | {
-            "parts": list(self.parts),
-            "says": list(self.says),
-            "notes": list(self.notes),
-        }
 
 
 @dataclass(slots=True)
@@ -200,6 +192,9 @@ class Names:
                 words.reverse()
             text = f" {sign} ".join(words)
             text = f"({text})" if outer > strength else text
+        elif one.op == "rsub" and len(words) == 1 and words[0] and "other" in one.attrs:
+            text = f"{short(one.attrs['other'])} - {words[0]}"
+            text = f"({text})" if outer > 1 else text
         elif one.op == "neg" and len(words) == 1 and words[0]:
             text = f"-({words[0]})" if " " in words[0] else f"-{words[0]}"
         elif one.op == "pow" and words and words[0]:
@@ -221,7 +216,7 @@ class Names:
 
 
 def tell(trace: Trace, folding: Folding | None = None) -> dict[str, Any]:
-    """Return what a page needs to tell a trace in beats, as plain data.
+    """Return what a page needs to tell a trace in beats.
 
     "beats": one after another; "titles": of nodes and of parts of the folding whose title is not their label; "merged":
     nodes that are told on the card of another, with that card.
@@ -235,7 +230,7 @@ def tell(trace: Trace, folding: Folding | None = None) -> dict[str, Any]:
     }
     merged = {node.id: names.card(node.id) for node in nodes}
     return {
-        "beats": [] if many else [beat.to_json() for beat in beats(trace, folding, names)],
+        "beats": [] if many else beats(trace, folding, names),
         "titles": titles,
         "merged": {node: card for node, card in merged.items() if card != node},
     }

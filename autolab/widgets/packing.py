@@ -13,6 +13,7 @@ from itertools import chain, count
 from typing import Any
 
 from ..trace import beats
+from ..trace.beats import Beat
 from ..trace.folding import Folding
 from ..trace.model import Edge, Frame, Node, Output, Saved, Trace
 from ..trace.records import rough
@@ -46,6 +47,7 @@ def pack(trace: Trace, numbers: bool = True, folding: Folding | None = None) -> 
     """
     values = _Values()
     told = beats.tell(trace, folding)
+    columns = {f.name: [_plain(getattr(b, f.name)) for b in told["beats"]] for f in fields(Beat)}
     parts = {
         name: _records(kind, getattr(trace, name), values, numbers)
         for name, kind in (("nodes", Node), ("edges", Edge), ("saved", Saved), ("frames", Frame))
@@ -58,7 +60,9 @@ def pack(trace: Trace, numbers: bool = True, folding: Folding | None = None) -> 
         "groups": groups,
         "passes": passes,
         **parts,
-        **told,
+        "beats": _table(columns),
+        "titles": _table({"of": list(told["titles"]), "title": list(told["titles"].values())}),
+        "merged": told["merged"],
         "values": values.table(),
     }
     return packed if numbers else packed | {"light": True}

@@ -2,7 +2,7 @@
 // layout never depends on what a step shows.
 import { svgEl } from "./dom";
 import { fitted, signed, sizes, textWidth } from "./text";
-import { tile, tileSize, type Size } from "./tile";
+import { hasTile, tile, tileSize, type Size } from "./tile";
 import type { Part, Trace, TraceNode, Value } from "./types";
 
 const PAD = 14;
@@ -56,7 +56,8 @@ export class Card {
   constructor(readonly look: Look) {
     const { node, rows, slots, lanes } = look;
     this.scalar = !node.shape?.length;
-    this.size = tileSize(node.shape ?? []);
+    // Of a tensor whose numbers are not kept there is only the shape.
+    this.size = node.value && !hasTile(node.value) ? { width: 0, height: 0 } : tileSize(node.shape ?? []);
     const shown = !node.error && node.shape !== null && (!lanes || this.scalar);
     this.valueRow = shown;
     this.gradRow = node.requires_grad && (!lanes || this.scalar);
@@ -76,7 +77,8 @@ export class Card {
     ];
     const least = node.kind === "data" ? 20 : !this.scalar ? 58 : rows.length ? 92 : 104;
     this.width = Math.ceil(Math.max(least, ...texts) + 2 * PAD);
-    this.height = this.below() + (slotted ? 34 : 0) + 12;
+    const high = lanes && node.kind === "op" && node.requires_grad ? 76 : 0; // two lanes meet its sides
+    this.height = Math.max(high, this.below() + (slotted ? 34 : 0) + 12);
   }
 
   private get title(): string {
@@ -138,8 +140,7 @@ export class Card {
       if (!this.scalar) {
         value.setAttribute("class", "al-value al-shapewords");
         value.setAttribute("x", String(width - PAD - this.size.width - 8));
-        drawn.thumb = place("al-thumb", width - PAD - this.size.width, y + (this.line - this.size.height) / 2);
-        g.append(drawn.thumb);
+        if (this.size.width) g.append((drawn.thumb = place("al-thumb", width - PAD - this.size.width, y + (this.line - this.size.height) / 2)));
       }
       y += this.line;
     }
@@ -150,8 +151,7 @@ export class Card {
       drawn.word = text("al-word", width - PAD, middle, "", { "text-anchor": "end" });
       grad.append(text("al-gradname al-label", left, middle, "grad"), drawn.number, drawn.word);
       if (!this.scalar) {
-        drawn.gthumb = place("al-gthumb", width - PAD - this.size.width, y + (this.line - this.size.height) / 2);
-        grad.append(drawn.gthumb);
+        if (this.size.width) grad.append((drawn.gthumb = place("al-gthumb", width - PAD - this.size.width, y + (this.line - this.size.height) / 2)));
       }
       g.append(grad);
       drawn.grad = grad;

@@ -28,6 +28,8 @@ const UNANSWERED = 2500; // ms that an answer of the kernel is waited for
 const BARS = 124, MARGIN = 16; // px: what JupyterLab's own bars take of a window's height; what is below an exported explorer
 const LEAST_ROOM = 440, LEAST_PANE = 200, LEAST_DETAILS = 180; // px that the widget, the graph and Details have in any window
 const SHORT = 500, LEAST_SHORT = 100, TITLE = 36; // px: a window that is lower (a page at 200 %), what the graph has there, a page's own title
+const BELOW = 320; // px that Details have below the graph
+const LONG = 1.6; // times the width there is
 const NARROW = 700; // px from which on data flows across the page
 
 export class View {
@@ -210,6 +212,11 @@ export class View {
       toggle: (id) => this.toggle(id),
     });
     this.graph.arrange(direction, this.room());
+    // A network that is much longer than the page is read from top to bottom.
+    if (direction === "LR" && !this.turned && !this.long && this.folding.network && this.graph.size().width > LONG * this.room()) {
+      this.long = true;
+      return this.drawGraph();
+    }
     veilGraph(this.graph, this.trace, this.veil);
     this.graph.showMemory(Boolean(this.tools.memory));
     this.tools.drawn();
@@ -221,7 +228,7 @@ export class View {
   // Across the page where it is wide enough and the learner has not turned the graph.
   direction() {
     const narrow = this.root.clientWidth > 0 && this.root.clientWidth < NARROW;
-    return this.turned ?? (narrow ? "TB" : (this.model.get("rankdir") ?? "LR"));
+    return this.turned ?? (narrow || this.long ? "TB" : (this.model.get("rankdir") ?? "LR"));
   }
 
   // px that the graph has across.
@@ -328,7 +335,8 @@ export class View {
     const high = window === top ? innerHeight - above : Math.max(innerHeight, 0.7 * screen.availHeight);
     this.rest = Math.max(LEAST_PANE, Math.max(LEAST_ROOM, high) - around);
     this.pane.style.maxHeight = narrow ? "" : `${this.rest}px`;
-    this.details.style.maxHeight = this.beside ? `${Math.max(LEAST_DETAILS, this.rest)}px` : "";
+    const beside = Math.min(this.rest, Math.max(LEAST_PANE + 60, this.graph.size().height));
+    this.details.style.maxHeight = `${this.beside ? Math.max(LEAST_DETAILS, beside) : BELOW}px`;
   }
 
   // In a low window what is said scrolls: by keys, too.

@@ -7,7 +7,7 @@ import { partWord } from "./moods";
 import { layout, path, type Direction, type Placed, type Point } from "./placement";
 import { edgesInto, madeOf, resultsOf, sharersOf, timelineOf, whyMissing } from "./states";
 import { fitted, signed, sizes, textWidth } from "./text";
-import { tile, tileSize } from "./tile";
+import { hasTile, tile, tileSize } from "./tile";
 import { grouped, isBad, shapeWords, words } from "./values";
 import { Walk } from "./walk";
 import type { Beat, Folded, Link, Part, Trace, TraceEdge, TraceFrame, TraceNode, Value } from "./types";
@@ -286,7 +286,7 @@ export class Graph {
         box.backHead = svgEl("path", { class: "al-head al-backhead", d: "M0 0L-9 -4L-9 4Z" });
         g.append(box.back, box.backHead);
       }
-      const size = tileSize(source.shape ?? []);
+      const size = this.laneSize(source);
       const shape = sizes(source.shape);
       box.wide = Math.max(size.width, textWidth(shape, 12)) + 12;
       box.shape = svgEl("text", { class: "al-shape", "text-anchor": "middle", text: shape });
@@ -307,6 +307,11 @@ export class Graph {
       g.append(box.pill);
     }
     return box;
+  }
+
+  // The picture on a line; of a tensor whose numbers are not kept only its shape is written.
+  private laneSize(source: TraceNode): { width: number; height: number } {
+    return hasTile(source.value) ? tileSize(source.shape ?? []) : { width: 0, height: 0 };
   }
 
   private longestEquation(edge: TraceEdge): string {
@@ -348,6 +353,7 @@ export class Graph {
       id: edge.id,
       start: edge.start,
       end: edge.end,
+      ...(lanes && gradTile ? { pitch: 2 * LANE + 22 } : {}),
       ...(wide ? { label: { width: wide, height: lanes ? (gradTile ? 2 * LANE + 60 : 54) : 28 } } : shape && direction === "TB" ? { label: { width: 2, height: 16 } } : {}),
     }));
     const frames = this.folded.frames.map((id) => {
@@ -379,7 +385,7 @@ export class Graph {
       line.look = null;
       const at = placed.labels.get(line.edge.id) ?? middleOf(line.points);
       line.pill?.setAttribute("transform", `translate(${at.x} ${at.y})`);
-      const size = line.valueTile ? tileSize(this.nodeById.get(line.single?.parent ?? "")?.shape ?? []) : null;
+      const size = line.valueTile ? this.laneSize(this.nodeById.get(line.single?.parent ?? "") as TraceNode) : null;
       if (size && line.valueTile) {
         line.valueTile.setAttribute("transform", `translate(${at.x - size.width / 2} ${at.y + shift - size.height / 2})`);
         line.gradTile?.setAttribute("transform", `translate(${at.x - size.width / 2} ${at.y + LANE - size.height / 2})`);
@@ -565,7 +571,8 @@ export class Graph {
     this.turnHead(line, state);
     if (line.valueTile && single) {
       const source = this.nodeById.get(single.parent) as TraceNode;
-      const size = tileSize(source.shape ?? []);
+      const size = this.laneSize(source);
+      if (!size.height) return;
       const known = now.computed.has(source.id) || source.kind !== "op";
       line.valueTile.replaceChildren(tile(known ? source.value : null, size, known ? "forward" : "empty"));
       line.gradTile?.replaceChildren(tile(sent, size, state === "backward" ? "backward" : "empty"));

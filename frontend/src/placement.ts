@@ -14,6 +14,8 @@ export interface Line {
   end: string;
   // Room for what is written on the line.
   label?: { width: number; height: number };
+  // px from the next line at the same side of a box.
+  pitch?: number;
 }
 
 export interface Frame {
@@ -101,6 +103,7 @@ class Plan {
   private readonly boxByKey: Map<string, Box>;
   private readonly inFrame = new Map<string | null, Box[]>();
   private readonly under = new Map<string | null, Frame[]>();
+  private readonly pitches: Map<string, number>;
 
   constructor(
     boxes: Box[],
@@ -111,6 +114,7 @@ class Plan {
     this.turned = options.direction === "TB";
     this.frameById = new Map(frames.map((frame) => [frame.id, frame]));
     this.boxByKey = new Map(boxes.map((box) => [box.key, box]));
+    this.pitches = new Map(lines.map(({ id, pitch }) => [id, pitch ?? PORT]));
     boxes.forEach((box, place) => {
       this.order.set(box.key, place);
       push(this.inFrame, box.frame, box);
@@ -181,6 +185,7 @@ class Plan {
     const rows = bends(level, this.lines, this.turned);
     reorder(rows, level.steps);
     across(rows, level.steps);
+    straighten(rows, level, this.pitches);
     const least = Math.min(...level.items.map((item) => item.v - item.across / 2), Infinity);
     for (const item of level.items) item.v -= Number.isFinite(least) ? least : 0;
     level.across = Math.max(0, ...level.items.map((item) => item.v + item.across / 2));
@@ -235,7 +240,7 @@ class Plan {
       const [width, height] = this.turned ? [item.across, item.along] : [item.along, item.across];
       placed.frames.set(item.id, { ...corner, width, height });
     }
-    const ports = portsOf(level);
+    const ports = portsOf(level, this.pitches);
     for (const [line, through] of level.routes) {
       const points: Point[] = [];
       through.forEach((item, place) => {
@@ -368,7 +373,7 @@ function reorder(rows: Item[][], steps: Step[]): void {
     row.sort((a, b) => (wanted.get(a) ?? 0) - (wanted.get(b) ?? 0) || (place.get(a) ?? 0) - (place.get(b) ?? 0));
     number(row);
   };
-  for (let turn = 0; turn < SWEEPS / 2; turn += 1) {
+  for (let turn = 0; turn < sweeps(rows) / 2; turn += 1) {
     for (const row of rows.slice(1)) sweep(row, into);
     for (const row of rows.slice(0, -1).reverse()) sweep(row, out);
   }
@@ -376,10 +381,10 @@ function reorder(rows: Item[][], steps: Step[]): void {
 
 // Where items stand across the layers: as near to what they are linked with as their neighbours let them.
 function across(rows: Item[][], steps: Step[]): void {
-  const near = new Map<Item, Item[]>();
+  const near = new Map<Item, Near[]>();
   for (const { start, end } of steps) {
-    push(near, start, end);
-    push(near, end, start);
+    push(near, start, { item: end, shift: 0 });
+    push(near, end, { item: start, shift: 0 });
   }
   for (const row of rows) {
     let v = 0;
@@ -389,7 +394,32 @@ function across(rows: Item[][], steps: Step[]): void {
     }
     for (const item of row) item.v -= v / 2;
   }
-  for (let turn = 0; turn < SWEEPS; turn += 1) for (const row of turn % 2 ? [...rows].reverse() : rows) settle(row, near);
+  for (let turn = 0; turn < sweeps(rows); turn += 1) for (const row of turn % 2 ? [...rows].reverse() : rows) settle(row, near);
+}
+
+type Ports = Map<Item, Map<string, { into: number; out: number }>>;
+
+// Now that it is known where lines leave and enter, boxes and what is written on lines come level with them.
+function straighten(rows: Item[][], level: Level, pitches: Map<string, number>): void {
+  const ports = portsOf(level, pitches);
+  const near = new Map<Item, Near[]>();
+  for (const { line, start, end } of level.steps) {
+    const out = ports.get(start)?.get(line)?.out ?? 0;
+    const into = ports.get(end)?.get(line)?.into ?? 0;
+    push(near, start, { item: end, shift: into - out });
+    push(near, end, { item: start, shift: out - into });
+  }
+  for (let turn = 0; turn < sweeps(rows) / 2; turn += 1) for (const row of turn % 2 ? [...rows].reverse() : rows) settle(row, near);
+}
+
+interface Near {
+  item: Item;
+  shift: number;
+}
+
+// A big graph is placed in fewer rounds: it is never seen whole.
+function sweeps(rows: Item[][]): number {
+  return rows.length > 600 ? 2 : SWEEPS;
 }
 
 function apart(a: Item, b: Item): number {
@@ -398,7 +428,7 @@ function apart(a: Item, b: Item): number {
 }
 
 // The least moves that keep the order and the distances: neighbours that want to overlap become one block.
-function settle(row: Item[], near: Map<Item, Item[]>): void {
+function settle(row: Item[], near: Map<Item, Near[]>): void {
   interface Block {
     sum: number; // of what the items want, each less its offset
     weight: number;
@@ -409,7 +439,7 @@ function settle(row: Item[], near: Map<Item, Item[]>): void {
   for (const [index, item] of row.entries()) {
     if (index) offset += apart(row[index - 1] as Item, item);
     const others = near.get(item) ?? [];
-    const wish = others.length ? others.reduce((sum, other) => sum + other.v, 0) / others.length : item.v;
+    const wish = others.length ? others.reduce((sum, other) => sum + other.item.v + other.shift, 0) / others.length : item.v;
     const weight = item.kind === "bend" ? 4 : others.length || 0.5;
     blocks.push({ sum: (wish - offset) * weight, weight, items: [[item, offset]] });
     while (blocks.length > 1) {
@@ -426,8 +456,8 @@ function settle(row: Item[], near: Map<Item, Item[]>): void {
 }
 
 // Where lines leave and enter each item: side by side, in the order of their other ends.
-function portsOf(level: Level): Map<Item, Map<string, { into: number; out: number }>> {
-  const found = new Map<Item, Map<string, { into: number; out: number }>>();
+function portsOf(level: Level, pitches: Map<string, number>): Ports {
+  const found: Ports = new Map<Item, Map<string, { into: number; out: number }>>();
   const sides: ["into" | "out", Map<Item, Step[]>][] = [
     ["into", new Map()],
     ["out", new Map()],
@@ -441,7 +471,8 @@ function portsOf(level: Level): Map<Item, Map<string, { into: number; out: numbe
       if (item.kind === "bend" || item.kind === "label" || item.kind === "port") continue;
       const other = (step: Step) => (side === "into" ? step.start.v : step.end.v);
       steps.sort((a, b) => other(a) - other(b));
-      const room = Math.min(PORT, (item.across - 16) / Math.max(1, steps.length));
+      const pitch = Math.max(...steps.map(({ line }) => pitches.get(line) ?? PORT));
+      const room = Math.min(pitch, (item.across - 16) / Math.max(1, steps.length));
       steps.forEach((step, index) => {
         const own = found.get(item) ?? found.set(item, new Map()).get(item);
         const known = own?.get(step.line) ?? { into: 0, out: 0 };

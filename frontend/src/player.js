@@ -1,5 +1,6 @@
 // Playing: one clock per model, however many views show it.
 import { clamp } from "./dom.js";
+import { beatsOf } from "./unpack.js";
 
 // How many steps there are; the frames of a big trace come as columns.
 export function stepCount(model) {
@@ -15,14 +16,14 @@ export function lastStep(model) {
 
 // The frames at which Next and playing stop: the end of each beat where there are beats, else every one.
 export function nextStop(model, step) {
-  const { beats } = model.get("data");
-  const found = beats?.find(({ last }) => last > step);
-  return Math.min(lastStep(model), beats?.length ? (found?.last ?? step) : step + 1);
+  const beats = beatsOf(model.get("data"));
+  const found = beats.find(({ last }) => last > step);
+  return Math.min(lastStep(model), beats.length ? (found?.last ?? step) : step + 1);
 }
 
 export function previousStop(model, step) {
-  const { beats } = model.get("data");
-  if (!beats?.length) return step - 1;
+  const beats = beatsOf(model.get("data"));
+  if (!beats.length) return step - 1;
   const now = beats.findIndex(({ last }) => last >= step);
   return now > 0 ? beats[now - 1].last : 0;
 }
@@ -50,7 +51,7 @@ export function quietWhilePlaying(sentence, model) {
 
 // How many numbers travel in the beat that is shown: as many times an interval passes.
 function numbersAt(model) {
-  const { beats } = model.get("data"), step = model.get("step"), beat = beats?.find(({ first, last }) => first <= step && step <= last);
+  const beats = beatsOf(model.get("data")), step = model.get("step"), beat = beats.find(({ first, last }) => first <= step && step <= last);
   return beat?.phase === "backward" ? Math.min(2, Math.max(1, beat.parts.length)) : 1;
 }
 

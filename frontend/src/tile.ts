@@ -37,6 +37,11 @@ export function cells(value: Value | null): number[][] | null {
   return Array.from({ length: rows }, (_, r) => flat.slice(r * columns, (r + 1) * columns).map(number));
 }
 
+// Whether a tensor has a picture: of one that is too large to keep there is only its shape.
+export function hasTile(value: Value | null): boolean {
+  return cells(value) !== null;
+}
+
 export function largest(rows: number[][]): number {
   return Math.max(0, ...rows.flat().filter(Number.isFinite).map(Math.abs));
 }

@@ -58,8 +58,8 @@ export class Tools {
     this.pace = new Pace(view.model);
     const toggle = (text, key, on, act) => h("button", { type: "button", class: "al-small", "aria-pressed": String(on), title: key ? `${text} (${key})` : text, text, onclick: act });
     const act = (text, key, does) => h("button", { type: "button", class: "al-small", title: key ? `${text} (${key})` : text, text, onclick: does });
-    this.inspect = toggle("Inspect", "i", !view.details.hidden, () => view.inspect(view.details.hidden));
-    this.memoryButton = toggle("Memory", "", false, () => this.showMemory());
+    this.inspect = toggle("Inspect", "i", !view.details.hidden, () => this.after(() => view.inspect(view.details.hidden)));
+    this.memoryButton = toggle("Memory", "", false, () => this.after(() => this.showMemory()));
     this.searchButton = toggle("Search", "", false, () => this.show(this.searchButton, view.finder.element));
     this.legendButton = toggle("Legend", "", false, () => this.show(this.legendButton, view.legend));
     this.looks = h("div", { class: "al-tool", role: "group", "aria-label": "Show" }, this.inspect, view.paths.button, this.memoryButton, this.searchButton, this.legendButton);
@@ -81,6 +81,13 @@ export class Tools {
   listen(root) {
     root.addEventListener("pointerdown", (event) => !this.element.contains(event.target) && this.close());
     this.focus.listen(root);
+  }
+
+  // What is chosen is seen: the dialog no longer covers the graph.
+  after(act) {
+    this.close();
+    act();
+    this.button.focus();
   }
 
   showMemory() {

@@ -3,6 +3,15 @@ import { mood } from "./moods.js";
 
 const HOLE = "\x7f";
 
+const known = new WeakMap();
+
+// The beats of what was sent, also for those who have not unpacked it; [] where there are none.
+export function beatsOf(data) {
+  if (!data?.beats) return [];
+  if (!known.has(data)) known.set(data, records(data.beats));
+  return known.get(data);
+}
+
 export function unpack(data) {
   const trace = { ...data }, values = records(data.values), at = (i) => (i === null ? null : values[i]);
   for (const part of ["nodes", "edges", "saved", "frames"]) {
@@ -12,9 +21,9 @@ export function unpack(data) {
       if (record.outputs) record.outputs = record.outputs.map((output) => ({ ...output, value: at(output.value) }));
     }
   }
-  trace.beats ??= [];
+  trace.beats = beatsOf(data);
   if (!trace.beats.length) trace.beats = trace.frames.map(({ index, phase, run, node }) => ({ phase, run, node, title: node ? (trace.nodes[Number(node.slice(1))]?.label ?? "") : "", first: index, last: index, parts: [index], says: ["", ""], notes: [] }));
-  trace.titles ??= {};
+  trace.titles = data.titles ? Object.fromEntries(records(data.titles).map(({ of, title }) => [of, title])) : {};
   trace.passes = data.passes.map((pass) => ({ ...pass, never: Object.fromEntries(records(pass.never).map(({ of, why }) => [of, why])) }));
   if (data.light) for (const frame of trace.frames) frame.text = sentence(trace, frame);
   return trace;

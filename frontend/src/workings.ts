@@ -3,10 +3,11 @@ import { h, svgEl } from "./dom";
 import { beatAt } from "./graph";
 import { arrivedAt, edgesInto } from "./states";
 import { signed, sizes, textWidth } from "./text";
-import { cells, largest, paint, tile, tileSize, type Size } from "./tile";
+import { cells, hasTile, largest, paint, tile, tileSize, type Size } from "./tile";
 import { short } from "./values";
 import type { Beat, Trace, TraceEdge, TraceFrame, TraceNode, Value } from "./types";
 
+const MOST_BEATS = 60;
 const HIGH = 132; // px of the pictures
 const DIGITS = 32; // cells of which the numbers are written
 const CELL = { width: 58, height: 22 };
@@ -40,7 +41,8 @@ export class Stage {
 
   // The stage keeps its place while one steps: it is there for networks and other tensors, or not at all.
   private get possible(): boolean {
-    return this.trace.beats.some((beat) => this.panels(beat, beat.last).length > 0);
+    const { beats } = this.trace;
+    return beats.length < MOST_BEATS && beats.filter((beat) => this.panels(beat, beat.last).length).length * 2 > beats.length;
   }
 
   update(index: number): void {
@@ -71,7 +73,7 @@ export class Stage {
       const panel = this.panel(frame, beat, index);
       if (panel) found.push(panel);
     }
-    return found.slice(0, 3);
+    return found.filter(seen).slice(0, 3);
   }
 
   private forward(beat: Beat): Panel[] {
@@ -84,6 +86,7 @@ export class Stage {
       .map((one: TraceNode) => ({ value: one.value, shape: one.shape ?? [], name: one.name || this.trace.titles[one.id] || one.label, frame: "forward" as const }));
     if (!known.length) return [];
     const out: Piece = { value: node.value, shape: node.shape, name: beat.title, frame: "forward" };
+    if (!seen({ pieces: [...known, out] })) return [];
     return [{ to: beat.title, why: "", pieces: [...known, out], signs: [...known.slice(1).map(() => ","), "→"], added: false, here: true }];
   }
 
@@ -129,6 +132,11 @@ export class Stage {
     if (node.kind === "op") return this.trace.titles[node.id] ?? node.label;
     return node.module ? node.label.replace(`${node.module}.`, "") : node.label;
   }
+}
+
+// Whether its tensors have pictures.
+function seen({ pieces }: { pieces: Piece[] }): boolean {
+  return pieces.some(({ value }) => hasTile(value));
 }
 
 function transposed(value: Value): Value {

@@ -1,7 +1,5 @@
 """The explorer in the kernel: its traits, what a notebook stores of it, and how it is made."""
 
-import base64
-import gzip
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -13,9 +11,8 @@ from packed import mathml_of
 
 import autolab
 from autolab.trace.model import Node, Trace
-from autolab.viz import html, layout
+from autolab.viz import html
 from autolab.widgets import Explorer, explore
-from autolab.widgets.engine import packed
 from autolab.widgets.mathml import form_of, formulas
 
 
@@ -73,9 +70,7 @@ def test_a_notebook_stores_a_picture_beside_the_widget(explorer):
     assert bundle["text/plain"] == (
         "Explorer(z: 11 nodes, 27 steps) is a graph to step through, forward and backward: run this cell in Jupyter (Shift+Enter) to see it."
     )
-    root = ET.fromstring(bundle["image/svg+xml"])
-    assert root.tag.endswith("svg") and float(root.get("width")) > 500
-    assert " id=" not in bundle["image/svg+xml"], "ids would clash between two pictures on a page"
+    assert bundle["image/svg+xml"].count("<svg") == 1 and ">x<" in bundle["image/svg+xml"]
     again, _ = Explorer(explorer.trace)._repr_mimebundle_()
     assert again["image/svg+xml"] == bundle["image/svg+xml"]
 
@@ -119,44 +114,10 @@ def test_a_formula_that_cannot_be_converted_is_left_out(monkeypatch):
     assert formulas(Trace((Node("n0", "op", tex=r"\never{seen"),))) == {}
 
 
-def test_without_graphviz_the_browser_is_asked(sample, monkeypatch):
+def test_where_graphviz_is_missing_a_notebook_stores_the_graph_as_text(sample, monkeypatch):
     monkeypatch.setenv("AUTOLAB_LAYOUT", "browser")
-    explorer = Explorer(sample)
-    assert explorer.svg == "" and set(explorer.dot) == {"LR", "TB"}
-    assert explorer._repr_mimebundle_()[0]["image/svg+xml"].startswith("<svg")
-    page = html.page([explorer])
-    assert (
-        'id="autolab-viz"' in page.partition("<body>")[2].partition('<script type="module">')[0]
-    ), "the page does it"
-    sent = []
-    monkeypatch.setattr(explorer, "send", sent.append)
-    explorer._on_message(explorer, {"kind": "need-viz"}, [])
-    assert sent[0]["kind"] == "viz" and b"renderString" in gzip.decompress(
-        base64.b64decode(sent[0]["source"])
-    )
-    monkeypatch.delenv("AUTOLAB_LAYOUT")
-    explorer._on_message(
-        explorer,
-        {
-            "kind": "layouts",
-            "svgs": {d: layout.render(explorer._picture.dot(d)).decode() for d in ("LR", "TB")},
-        },
-        [],
-    )
-    assert explorer.svg == Explorer(sample).svg and explorer.dot == {}
-
-
-def test_a_missing_viz_js_is_said(sample, monkeypatch):
-    explorer, sent = Explorer(sample), []
-    monkeypatch.setattr(explorer, "send", sent.append)
-
-    def gone():
-        raise FileNotFoundError("viz.js")
-
-    monkeypatch.setattr(layout, "viz_js", gone)
-    packed.cache_clear()
-    explorer._on_message(explorer, {"kind": "need-viz"}, [])
-    assert sent[0]["kind"] == "error" and "Graphviz" in sent[0]["text"]
+    bundle, _ = Explorer(sample)._repr_mimebundle_()
+    assert "image/svg+xml" not in bundle and "Saved for backward" in bundle["text/plain"]
 
 
 def test_a_graph_too_big_to_draw_is_refused_at_once():
@@ -196,7 +157,7 @@ def test_a_page_holds_each_script_once_and_each_state(sample, tmp_path):
         json.loads(s.replace("<\\/", "</"))
         for s in re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
     ]
-    assert [s["step"] for s in states] == [5, 7] and states[0]["svg"] == one.svg
+    assert [s["step"] for s in states] == [5, 7]
     assert not any(key.startswith("_") for key in states[0])
 
 
@@ -249,9 +210,7 @@ def test_explore_a_graph_of_real_pytorch():
         "SinBackward0",
         "AddBackward0",
     }
-    assert (
-        "MulBackward0" in json.dumps(explorer.data) and explorer.svg.count('class="al-node"') == 4
-    )
+    assert "MulBackward0" in json.dumps(explorer.data)
 
 
 def test_names_of_the_package_load_on_first_use():
@@ -280,4 +239,3 @@ def test_a_page_of_ipywidgets_embed_gets_scripts_and_defaults():
         == explorer.get_state().keys()
         >= {"_esm", "_script", "step", "live"}
     )
-    assert "_esm" in states[explorer.engine]["state"], "what opens parts there"

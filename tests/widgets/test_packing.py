@@ -37,15 +37,15 @@ def test_what_is_packed_can_be_unpacked(seed):
     data = json.loads(json.dumps(packing.pack(seen)))
     found, values = unpacked(data)
     assert len(values) == len({json.dumps(value) for value in values}), "each value is sent once"
-    del found["values"]
+    for name in ("values", "beats", "titles", "merged"):
+        del found[name]
     assert found == json.loads(json.dumps(seen.to_json()))
 
 
 def test_two_thousand_operations_are_few_bytes():
     explorer = Explorer(scalars(2000))
     sizes = {
-        name: len(json.dumps(getattr(explorer, name)))
-        for name in ("data", "folding", "formulas", "layouts", "svg")
+        name: len(json.dumps(getattr(explorer, name))) for name in ("data", "folding", "formulas")
     }
     assert sum(sizes.values()) < 1_500_000, sizes
     assert len(explorer.formulas) < 100 and len(explorer.export_state()["formulas"]) == len(
@@ -54,7 +54,7 @@ def test_two_thousand_operations_are_few_bytes():
 
 
 def test_bytes_grow_with_the_graph_with_and_without_its_numbers():
-    seen = scalars(300), scalars(900)
+    seen = scalars(150), scalars(450)
     for numbers in (True, False):
         short, long = (len(json.dumps(packing.pack(t, numbers))) for t in seen)
         assert 2 < long / short < 3.3, "what is said once is said once"
