@@ -172,7 +172,7 @@ class Names:
     def _title(self, node: Node) -> str:
         if node.kind != "op":
             return node.made or node.id
-        if node.name:
+        if node.name and not node.error:
             return node.made
         parts = [p for p in self.folding.opening(node.id) if self.folding.single.get(p) == node.id]
         if parts:

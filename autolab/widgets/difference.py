@@ -226,16 +226,20 @@ class Comparison:
         }
 
     def show(self) -> None:
-        """Displays the table, and both explorers below it."""
+        """Display the table and below it one graph that has both numbers where they differ; two graphs where one has
+        nodes that the other has not."""
         from IPython.display import display
 
-        for part in (self, *self.explorers()):
+        for part in (self, *self._graphs()):
             display(part)
 
+    def _graphs(self) -> tuple[Explorer, ...]:
+        alike = all(one.has[0] and one.has[1] for one in self._found)
+        return self.explorers()[: 1 if alike else 2]
+
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab comparison") -> Path:
-        """Write both explorers to one HTML file without need of kernel or network, where they go together too; returns
-        the path."""
-        return html.write(path, self.explorers(), title=title)
+        """Write what `show` displays below the table to one HTML file that needs no kernel; return the path."""
+        return html.write(path, self._graphs(), title=title)
 
     def __repr__(self) -> str:
         if not self.differences:

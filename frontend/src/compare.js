@@ -63,7 +63,7 @@ export class Compared {
       g.classList.add("al-differs");
       g.classList.toggle("al-differshere", here.includes(one));
       g.setAttribute("aria-description", one.has ? `differs: ${one.has} in ${other}` : `not in ${other}`);
-      labelAbove(g, "al-otherwise", one.has ? `≠ ${one.has}` : "only here");
+      labelAbove(g, "al-otherwise", one.has ? `${other}: ${one.has}` : "only here");
     }
     for (const { g, edge } of graph.lines) {
       const own = found.filter((one) => edge.edges.includes(one.edge));

@@ -181,6 +181,8 @@ export class Graph {
       drawn.g.addEventListener("focus", pick);
       drawn.g.classList.toggle("al-wrong", Boolean(node.error || node.mark));
       drawn.g.classList.toggle("al-wants", node.requires_grad);
+      const device = this.deviceOf(node);
+      if (device) drawn.g.querySelector(".al-card")?.setAttribute("data-device", device);
       for (const row of drawn.rows)
         row.g.addEventListener("click", (event) => {
           event.stopPropagation();
@@ -193,6 +195,19 @@ export class Graph {
       this.cards.push({ ...drawn, node, within, valueText, tabs: [], look: null, saved, pin: null, lanes: card.look.lanes });
       this.svg.append(drawn.g);
     }
+  }
+
+  // "gpu", "sim" for a simulated one, "" for the CPU.
+  private deviceOf({ device }: TraceNode): string {
+    if (!device || device === "cpu") return "";
+    const known = (this.trace.meta.devices ?? {}) as Record<string, { simulated: boolean }>;
+    return device.startsWith("sim") || known[device]?.simulated ? "sim" : "gpu";
+  }
+
+  // Whether what flows along an edge is copied to another device.
+  private copies({ parent, child }: TraceEdge): boolean {
+    const [from, to] = [this.nodeById.get(parent), this.nodeById.get(child)];
+    return to?.op === "to_copy" && Boolean(from?.device && to.device) && from?.device !== to.device;
   }
 
   private valueTextOf(node: TraceNode): string {
@@ -227,7 +242,7 @@ export class Graph {
       node.mark,
       node.cut ? `cut: ${node.cut}` : "",
       sharers.length ? `shared by ${sharers.length} calls` : "",
-      node.device && node.device !== "cpu" ? `on ${node.device}` : "",
+      node.device && node.device !== "cpu" ? `on ${node.device}${this.deviceOf(node) === "sim" ? ", simulated" : ""}` : "",
     ].filter(Boolean);
     const slots = this.backward && node.requires_grad && !node.shape?.length ? this.slotsOf(node.id) : [];
     const numbers = trace.frames.filter(({ receiver, node: at }) => receiver === node.id || at === node.id).flatMap(({ value, total }) => [value, total]);
@@ -278,6 +293,7 @@ export class Graph {
     const g = svgEl("g", { class: "al-edge", "data-id": link.id }, line);
     g.classList.toggle("al-plain", !link.differentiable && !link.update);
     g.classList.toggle("al-update", link.update);
+    g.classList.toggle("al-copy", link.edges.some((id) => this.copies(this.edgeById.get(id) as TraceEdge)));
     const box: LineBox = { g, edge: link, line, head, back: null, backHead: null, pill: null, pillText: null, valueTile: null, gradTile: null, shape: null, lanes, wide: 0, single, points: [], look: null };
     if (lanes && single && source) {
       const gradient = link.differentiable && this.backward;
@@ -702,16 +718,16 @@ export class Graph {
     hidden(card.slots.find(({ edge }) => edge === frame.edge)?.text);
     const total = frame.total && !frame.total.shape.length ? signed(frame.total.text) : null;
     if (!card.number || total === null) return;
-    const final = card.number.textContent;
-    const before = this.before(frame);
-    card.number.textContent = before;
     const shown = card.number;
+    if (!this.finals.has(shown)) {
+      this.finals.set(shown, shown.textContent);
+      shown.textContent = this.before(frame);
+    }
     this.moving.push(
       window.setTimeout(() => {
         shown.textContent = total;
       }, at),
     );
-    this.finals.set(shown, final);
   }
 
   private readonly finals = new Map<Element, string | null>();

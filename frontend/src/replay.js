@@ -128,7 +128,7 @@ export const RULES = {
   detach: { run: ([a]) => a, back: (g) => [full(g.shape, 0)] },
 };
 
-// Runs a trace with other numbers. edits: node id -> a tensor, or of an update { lr }. Returns what became of the nodes that changed, by id, and
+// Runs a trace with other numbers. The gradients of its last pass are the result's `gradients`. edits: node id -> a tensor, or of an update { lr }. Returns what became of the nodes that changed, by id, and
 // throws Unknown where something on the way cannot be run again.
 export function replay(trace, edits) {
   const into = new Map(), node = (id) => trace.nodes[Number(id.slice(1))], values = new Map(), held = new Map(), grads = new Map();
@@ -194,5 +194,7 @@ export function replay(trace, edits) {
       }
     }
   }
+  const runs = trace.frames.filter(({ event }) => event === "contribution").map(({ run }) => run), last = runs.at(-1);
+  values.gradients = last === undefined ? null : (grads.get(last) ?? backward(last)); // of the last pass, null where none changed
   return values;
 }

@@ -76,7 +76,7 @@ export class WhatIf {
 
   close() {
     this.element.hidden = true;
-    this.changed = null;
+    this.changed = this.gradients = null;
     this.view.redraw(false);
     this.view.fit();
     this.button.focus();
@@ -131,6 +131,7 @@ export class WhatIf {
 
   fail(text) {
     this.changed = new Map();
+    this.gradients = null;
     this.said.replaceChildren(text);
     this.view.redraw(false);
   }
@@ -138,6 +139,7 @@ export class WhatIf {
   show(values) {
     const { trace } = this.view, moved = ([id, { data }]) => data.some((x, i) => !Object.is(x, tensorOf(trace.nodes[Number(id.slice(1))].value)?.data[i]));
     this.changed = new Map([...values].filter(moved));
+    this.gradients = this.changed.size ? (values.gradients ?? null) : null;
     this.tell();
     this.view.redraw(false);
   }
@@ -152,7 +154,7 @@ export class WhatIf {
     this.said.replaceChildren(
       h("p", {}, [last.id, ...shown].filter((id) => this.changed.has(id)).flatMap((id, i) => [i ? "; " : "", ...item(id)]), more > 0 ? `; and ${more} more` : "", "."),
       checked ? h("p", { text: checked }) : "",
-      h("p", { class: "al-note", text: "Grey is as recorded, bold is after the change. Steps, formulas and Details are those of the recording." }),
+      h("p", { class: "al-note", text: "Grey is as recorded, bold is after the change. Steps, equations and Details are those of the recording." }),
     );
   }
 
@@ -194,14 +196,30 @@ export class WhatIf {
       card.whatIf = true;
       card.look = null;
       card.g.classList.add("al-changed");
+      this.markGradient(card, long);
       card.g.setAttribute("aria-label", `${card.node.label}, what if: changed from ${numbersOf(tensorOf(card.node.value))} to ${numbersOf(now)}`);
       if (!text || now.data.length !== 1) continue;
       const span = (name, content) => svgEl("tspan", { class: name, text: content });
       text.replaceChildren(span("al-was", `${numbersOf(tensorOf(card.node.value))} `), span("al-new", `→ ${numbersOf(now)}`));
       text.removeAttribute("textLength");
-      long.push([text, card.g.dataset.w - 12]);
+      long.push([text, card.g.dataset.w - 62]);
     }
+    for (const card of graph?.cards ?? []) if (!this.changed?.has(card.node.id) && this.gradients) this.markGradient(card, long);
     narrow(long);
+  }
+
+  // The gradient after the change, beside the one of the recording.
+  markGradient(card, long) {
+    const now = this.gradients?.get(card.node.id), text = card.number;
+    if (!text || now?.data.length !== 1) return;
+    const { frames } = this.view.trace, was = frames.findLast(({ receiver, total, event }) => receiver === card.node.id && total && event !== "free")?.total;
+    const before = tensorOf(was), old = before ? numbersOf(before) : "";
+    card.whatIf = true;
+    card.look = null;
+    const changed = before?.data[0] !== now.data[0];
+    text.replaceChildren(...(changed ? [svgEl("tspan", { class: "al-was", text: `${old} ` }), svgEl("tspan", { class: "al-new", text: `→ ${numbersOf(now)}` })] : [svgEl("tspan", { text: old })]));
+    text.removeAttribute("textLength");
+    long.push([text, card.g.dataset.w - 60]);
   }
 }
 
