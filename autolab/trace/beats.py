@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .folding import Folding
+from .layers.folding import Folding
 from .model import Edge, Frame, Node, Trace
 from .values import short
 

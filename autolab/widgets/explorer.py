@@ -12,7 +12,7 @@ import traitlets as t
 from ..trace.layers.folding import Folding
 from ..trace.questions import what_if
 from ..trace.model import Trace
-from ..trace.text import render
+from ..trace.captions.text import render
 from ..viz import html, layout
 from ..viz.dot import to_dot
 from ..viz.mime import Bundle, instead

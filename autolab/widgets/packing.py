@@ -14,7 +14,7 @@ from typing import Any
 
 from ..trace import beats
 from ..trace.beats import Beat
-from ..trace.folding import Folding
+from ..trace.layers.folding import Folding
 from ..trace.model import Edge, Frame, Node, Output, Saved, Trace
 from ..trace.records import rough
 from ..trace.values import Value
