@@ -30,8 +30,8 @@ def plot_filters(
     columns  : pictures in a row; default: the input channels of one filter, or as near to a square as possible.
     ax       : Axes to draw into; default: a new figure.
 
-    Above each picture stands its filter and, when there are several, the input channel it reads: "3 ← 1". Blue is
-    negative, white 0, vermillion positive, purple NaN or infinite.
+    Above each picture stands its filter and, when there are several, the input channel it reads: "3 ← 1". Purple is
+    negative, white 0, green positive, grey NaN or infinite.
 
     Raises TypeError, ValueError or IndexError naming the argument that does not fit. Source of the layout of weights:
     https://docs.pytorch.org/docs/stable/generated/torch.nn.Conv2d.html"""

@@ -19,7 +19,7 @@ DATA = "#767676"  # a leaf that does not, and constants: plain border
 SAVED = YELLOW  # a saved tensor: a tab on its node
 FROZEN = SKY  # dash-dot border
 BAD = PURPLE  # errors and NaN: thick double border
-INK, PAPER, CUDA = "#1C2127", "#FFFFFF", "#dff3e4"
+INK, PAPER, CUDA = "#1C2127", "#ffffff", "#dff3e4"
 MUTED, SOFT, ALARM = (
     "#5A6571",
     "#D5DBE1",
@@ -47,6 +47,8 @@ FIXED = {
     "returned-stripe": RETURNED[1],
     "never": NEVER[0],
     "never-dot": NEVER[1],
+    "minus": NEGATIVE,
+    "plus": POSITIVE,
     "sky": SKY,
     "orange": ORANGE,
     "black": BLACK,
@@ -65,9 +67,6 @@ FIXED = {
     "not-a-number": NOT_A_NUMBER,
 }
 """What widgets paint alike in both themes, by name: `var(--blue)` in a style sheet, `PALETTE.blue` in a script."""
-
-DRAWN = {"ink": INK, "muted": MUTED, "leaf": LEAF, "alarm": ALARM, "cuda": CUDA}
-"""What cards are drawn with before a style sheet gives them the colours of a theme; in scripts only."""
 
 THEMES = {
     "fg": (INK, "#E9EDF2"),

@@ -106,13 +106,13 @@ def broken(array: np.ndarray) -> str:
 
 
 def signed_scale(array: np.ndarray) -> tuple[Any, Any]:
-    """(colour map, norm) as in the explorer: blue negative, white 0, vermillion positive. Both ends are equally far
+    """(colour map, norm) as in the explorer: purple negative, white 0, green positive. Both ends are equally far
     from 0; a scale without negative numbers starts at 0. Purple: NaN or infinite."""
     colors = matplotlib("colors")
     finite = array[np.isfinite(array)]
     top = float(np.abs(finite).max(initial=0)) or 1.0
     negative = bool((finite < 0).any())
-    colours = [palette.BLUE, palette.PAPER, palette.VERMILLION][0 if negative else 1 :]
+    colours = [palette.NEGATIVE, palette.PAPER, palette.POSITIVE][0 if negative else 1 :]
     name = "signed" if negative else "positive"
     colour_map = colors.LinearSegmentedColormap.from_list(
         name, colours, N=257

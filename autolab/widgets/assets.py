@@ -30,7 +30,7 @@ def constants(name: str) -> str:
     text = _read(f"{name}.js")
     values = {
         "STYLE": style(name),
-        "PALETTE": palette.FIXED | palette.DRAWN,
+        "PALETTE": palette.FIXED,
         "PATTERNS": palette.PATTERNS,
         "STATES": STATE_WORDS,
     }

@@ -85,8 +85,8 @@ class Blame:
     @property
     def _key(self) -> str:
         if self.method == "gradient":
-            return "Blue: the result falls when the number grows; vermillion: it rises"
-        return "Blue takes from the result, vermillion adds to it"
+            return "Purple: the result falls when the number grows; green: it rises"
+        return "Purple takes from the result, green adds to it"
 
     def __repr__(self) -> str:
         rows = [

@@ -1,4 +1,4 @@
-"""Small heat maps: blue for negative, white for 0, vermillion for positive; `static/values.js` paints the same."""
+"""Small heat maps: purple for negative, white for 0, green for positive; `static/values.js` paints the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..trace.values import Value, extent
 from ..viz import palette
 
 NEGATIVE, ZERO, POSITIVE = (
-    bytes.fromhex(color[1:]) for color in (palette.BLUE, palette.PAPER, palette.VERMILLION)
+    bytes.fromhex(color[1:]) for color in (palette.NEGATIVE, palette.PAPER, palette.POSITIVE)
 )
 THUMB, CELL, MOST = (
     32,

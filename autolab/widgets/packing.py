@@ -41,12 +41,12 @@ _KEPT = {  # of a big trace; for the rest a script gets what a record has by def
 
 def pack(trace: Trace, numbers: bool = True, folding: Folding | None = None) -> dict[str, Any]:
     """Return `trace.to_json()` in columns, every value once, in a table `values`, with its place there wherever it is
-    used, and the trace's beats.
+    used; with a `folding` also the trace's beats.
 
     Without `numbers` no values, formulas and sentences: what stepping through a folded picture and searching need.
     """
     values = _Values()
-    told = beats.tell(trace, folding)
+    told = beats.tell(trace, folding) if folding else {"beats": (), "titles": {}, "merged": {}}
     columns = {f.name: [_plain(getattr(b, f.name)) for b in told["beats"]] for f in fields(Beat)}
     parts = {
         name: _records(kind, getattr(trace, name), values, numbers)

@@ -1,9 +1,9 @@
 // Values of a trace as words, heat tables and thumbnails. Colours as in heat.py, rounding as in trace/values.py.
 import { h, svgEl } from "./dom.js";
 
-const NEGATIVE = channels(PALETTE.blue),
+const NEGATIVE = channels(PALETTE.minus),
   ZERO = channels(PALETTE.paper),
-  POSITIVE = channels(PALETTE.vermillion);
+  POSITIVE = channels(PALETTE.plus);
 const MOST_ROWS = 12,
   MOST_COLUMNS = 8;
 const SAMPLE = 30,
@@ -218,7 +218,7 @@ export function scaleBar(top, broken = 0, all = 1) {
     {
       class: "al-scale",
       role: "img",
-      "aria-label": `Colour scale from ${short(-top)} (blue) through 0 (white) to ${short(top)} (vermillion)${grey && `; ${grey}`}`,
+      "aria-label": `Colour scale from ${short(-top)} (purple) through 0 (white) to ${short(top)} (green)${grey && `; ${grey}`}`,
     },
     h("div", { class: "al-ramp" }),
     h("div", { class: "al-ends" }, ends),
