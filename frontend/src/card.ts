@@ -96,21 +96,52 @@ export class Card {
   private below(): number {
     const { rows, notes, kind } = this.look;
     const parameters = rows.reduce((sum, row) => sum + rowHeight(row), 0);
-    return 32 + (kind ? 18 : 0) + parameters + notes.length * 17 + (this.valueRow ? this.line : 0) + (this.gradRow ? this.line : 0);
+    return (
+      32 +
+      (kind ? 18 : 0) +
+      parameters +
+      notes.length * 17 +
+      (this.valueRow ? this.line : 0) +
+      (this.gradRow ? this.line : 0)
+    );
   }
 
   draw(): Drawn {
     const { look, width, height } = this;
     const { node } = look;
-    const g = svgEl("g", { class: `al-node al-${node.kind}`, "data-id": node.id, "data-w": width, "data-h": height, role: "button" });
-    const drawn: Drawn = { g, value: null, thumb: null, grad: null, number: null, word: null, gthumb: null, slots: [], rows: [] };
+    const g = svgEl("g", {
+      class: `al-node al-${node.kind}`,
+      "data-id": node.id,
+      "data-w": width,
+      "data-h": height,
+      role: "button",
+    });
+    const drawn: Drawn = {
+      g,
+      value: null,
+      thumb: null,
+      grad: null,
+      number: null,
+      word: null,
+      gthumb: null,
+      slots: [],
+      rows: [],
+    };
     const ring = { x: -4, y: -4, width: width + 8, height: height + 8, rx: 13 };
-    const text = (name: string, x: number, y: number, words: string, more: Record<string, unknown> = {}) => svgEl("text", { class: name, x, y, text: words, ...more });
-    g.append(svgEl("rect", { class: "al-ring", ...ring }), svgEl("rect", { class: "al-pick", ...ring }), svgEl("rect", { class: "al-card", width, height, rx: 10 }));
+    const text = (name: string, x: number, y: number, words: string, more: Record<string, unknown> = {}) =>
+      svgEl("text", { class: name, x, y, text: words, ...more });
+    g.append(
+      svgEl("rect", { class: "al-ring", ...ring }),
+      svgEl("rect", { class: "al-pick", ...ring }),
+      svgEl("rect", { class: "al-card", width, height, rx: 10 }),
+    );
     let x = PAD;
     if (node.kind === "leaf") {
       g.append(svgEl("rect", { class: "al-leafbar", x: 0, y: 14, width: 4, height: height - 28, rx: 2 }));
-      g.append(svgEl("circle", { class: "al-leafmark", cx: width - PAD - 34, cy: 22, r: 4 }), text("al-kind", width - PAD, 27, "leaf", { "text-anchor": "end" }));
+      g.append(
+        svgEl("circle", { class: "al-leafmark", cx: width - PAD - 34, cy: 22, r: 4 }),
+        text("al-kind", width - PAD, 27, "leaf", { "text-anchor": "end" }),
+      );
       x += 4;
     } else if (node.kind !== "data") {
       g.append(svgEl("circle", { class: "al-disc", cx: PAD + 8, cy: 22, r: SIGN / 2 }));
@@ -140,7 +171,10 @@ export class Card {
       if (!this.scalar) {
         value.setAttribute("class", "al-value al-shapewords");
         value.setAttribute("x", String(width - PAD - this.size.width - 8));
-        if (this.size.width) g.append((drawn.thumb = place("al-thumb", width - PAD - this.size.width, y + (this.line - this.size.height) / 2)));
+        if (this.size.width)
+          g.append(
+            (drawn.thumb = place("al-thumb", width - PAD - this.size.width, y + (this.line - this.size.height) / 2)),
+          );
       }
       y += this.line;
     }
@@ -151,7 +185,10 @@ export class Card {
       drawn.word = text("al-word", width - PAD, middle, "", { "text-anchor": "end" });
       grad.append(text("al-gradname al-label", left, middle, "grad"), drawn.number, drawn.word);
       if (!this.scalar) {
-        if (this.size.width) grad.append((drawn.gthumb = place("al-gthumb", width - PAD - this.size.width, y + (this.line - this.size.height) / 2)));
+        if (this.size.width)
+          grad.append(
+            (drawn.gthumb = place("al-gthumb", width - PAD - this.size.width, y + (this.line - this.size.height) / 2)),
+          );
       }
       g.append(grad);
       drawn.grad = grad;
@@ -173,7 +210,12 @@ export class Card {
       const x = left + index * (this.slotWidth + 18);
       if (index) g.append(svgEl("text", { class: "al-plus", x: x - 9, y: y + 18, "text-anchor": "middle", text: "+" }));
       const text = svgEl("text", { x: x + this.slotWidth / 2, y: y + 18, "text-anchor": "middle" });
-      const slot = svgEl("g", { class: "al-slot" }, svgEl("rect", { x, y, width: this.slotWidth, height: 26, rx: 6 }), text);
+      const slot = svgEl(
+        "g",
+        { class: "al-slot" },
+        svgEl("rect", { x, y, width: this.slotWidth, height: 26, rx: 6 }),
+        text,
+      );
       g.append(slot);
       return { edge, g: slot, text };
     });
@@ -183,8 +225,19 @@ export class Card {
     const size = tileSize(row.node.shape ?? []);
     const middle = y + rowHeight(row) / 2;
     const value = place("al-rowvalue", 46, stacked(size) ? middle - size.height - 2 : middle - size.height / 2);
-    const grad = place("al-rowgrad", 46 + (stacked(size) ? 0 : size.width + 8), middle + (stacked(size) ? 2 : -size.height / 2));
-    const group = svgEl("g", { class: "al-grad", "data-of": row.node.id, "data-state": "none" }, svgEl("rect", { class: "al-rowback", x: 6, y, width: this.width - 12, height: rowHeight(row), rx: 4 }), svgEl("text", { class: "al-gradname al-label", x: PAD, y: middle + 4, text: row.name }), value, grad);
+    const grad = place(
+      "al-rowgrad",
+      46 + (stacked(size) ? 0 : size.width + 8),
+      middle + (stacked(size) ? 2 : -size.height / 2),
+    );
+    const group = svgEl(
+      "g",
+      { class: "al-grad", "data-of": row.node.id, "data-state": "none" },
+      svgEl("rect", { class: "al-rowback", x: 6, y, width: this.width - 12, height: rowHeight(row), rx: 4 }),
+      svgEl("text", { class: "al-gradname al-label", x: PAD, y: middle + 4, text: row.name }),
+      value,
+      grad,
+    );
     g.append(group);
     return { node: row.node, g: group, value, grad, size };
   }
@@ -235,7 +288,12 @@ export function valueWords(value: Value | null, shape: number[] | null): string 
   return value ? signed(value.text) : "";
 }
 
-export function fillTile(place: SVGElement, value: Value | null, shape: number[] | null, frame: "forward" | "backward" | "empty"): void {
+export function fillTile(
+  place: SVGElement,
+  value: Value | null,
+  shape: number[] | null,
+  frame: "forward" | "backward" | "empty",
+): void {
   place.replaceChildren(tile(value, tileSize(shape ?? []), frame));
 }
 
@@ -262,19 +320,41 @@ export class PartCard {
     this.kind = title === part.type || title.startsWith(`${part.type} `) ? "" : part.type;
     this.size = [this.kind, part.amount].filter(Boolean).join(" · ");
     const parameters = part.parameters ? `${part.parameters.toLocaleString("en-US")} parameters` : "";
-    const texts = [textWidth(this.title, TITLE, 600) + 32, textWidth(this.size, LABEL), textWidth(parameters, LABEL), textWidth(wrong, LABEL), 60 + textWidth(sizes(part.shape), LABEL)];
+    const texts = [
+      textWidth(this.title, TITLE, 600) + 32,
+      textWidth(this.size, LABEL),
+      textWidth(parameters, LABEL),
+      textWidth(wrong, LABEL),
+      60 + textWidth(sizes(part.shape), LABEL),
+    ];
     this.width = Math.ceil(Math.max(112, ...texts) + 2 * PAD);
   }
 
   draw(): { g: SVGElement; value: SVGElement; grad: SVGElement | null; word: SVGElement | null } {
     const { part, width, height } = this;
     const ring = { x: -4, y: -4, width: width + 8, height: height + 8, rx: 13 };
-    const word = part.requires_grad ? svgEl("text", { class: "al-word", x: width - PAD, y: 80, "text-anchor": "end" }) : null;
-    const grad = word ? svgEl("g", { class: "al-grad", "data-state": "none" }, svgEl("text", { class: "al-label", x: PAD, y: 80, text: "grad" }), word) : null;
+    const word = part.requires_grad
+      ? svgEl("text", { class: "al-word", x: width - PAD, y: 80, "text-anchor": "end" })
+      : null;
+    const grad = word
+      ? svgEl(
+          "g",
+          { class: "al-grad", "data-state": "none" },
+          svgEl("text", { class: "al-label", x: PAD, y: 80, text: "grad" }),
+          word,
+        )
+      : null;
     const value = svgEl("text", { class: "al-value al-shapewords", x: PAD, y: 62 });
     const g = svgEl(
       "g",
-      { class: "al-node al-part", "data-id": part.id, "data-w": width, "data-h": height, role: "button", "aria-expanded": "false" },
+      {
+        class: "al-node al-part",
+        "data-id": part.id,
+        "data-w": width,
+        "data-h": height,
+        role: "button",
+        "aria-expanded": "false",
+      },
       svgEl("rect", { class: "al-ring", ...ring }),
       svgEl("path", { class: "al-pile", d: `M8 -4H${width - 6}q10 0 10 10V${height - 8}` }),
       svgEl("rect", { class: "al-card", width, height, rx: 10 }),
@@ -310,7 +390,14 @@ export class Header {
     const { part, width, height } = this;
     return svgEl(
       "g",
-      { class: "al-header", "data-id": part.id, "data-w": width, "data-h": height, role: "button", "aria-expanded": "true" },
+      {
+        class: "al-header",
+        "data-id": part.id,
+        "data-w": width,
+        "data-h": height,
+        role: "button",
+        "aria-expanded": "true",
+      },
       svgEl("rect", { class: "al-card", width, height, rx: 8 }),
       svgEl("text", { class: "al-title", x: 9, y: 19, text: this.title }),
       svgEl("text", { class: "al-kind", x: 9 + this.split, y: 19, text: this.kind }),

@@ -1,92 +1,24 @@
 // The graph: draws the cards and lines of what is open, and puts the state of one step into them.
-import { clamp, reducedMotion, svgEl } from "./dom";
-import { Card, Header, PartCard, fillTile, rowName, valueWords, type Drawn, type Look } from "./card";
+import { reducedMotion, svgEl } from "./dom";
+import { Card, Header, PartCard, fillTile, rowName, valueWords, type Look } from "./card";
 import { keptWords } from "./kept";
+import { Equations } from "./equations";
 import { localFactor } from "./marks";
 import { partWord } from "./moods";
 import { layout, path, type Direction, type Placed, type Point } from "./placement";
-import { edgesInto, madeOf, resultsOf, sharersOf, timelineOf, whyMissing } from "./states";
+import { madeOf, resultsOf, sharersOf, timelineOf } from "./states";
 import { fitted, signed, sizes, textWidth } from "./text";
 import { hasTile, tile, tileSize } from "./tile";
 import { grouped, isBad, shapeWords, words } from "./values";
+import { Motion } from "./motion";
+import { Naming } from "./naming";
+import { differs, type Actions, type CardBox, type Folding, type LineBox, type Moment, type PartBox } from "./scene";
 import { Walk } from "./walk";
 import type { Beat, Folded, Link, Part, Trace, TraceEdge, TraceFrame, TraceNode, Value } from "./types";
 
 const LANE = 22; // px that values run above, and gradients below, the middle of a line
-const TOKEN = 600; // ms that a number takes along a line
-const FIRST = 180; // ms until it starts
-const APART = 900; // ms between the numbers of one beat
 const MOST_SCALE = 1;
 export const LEAST_SCALE = 0.85;
-
-interface Moment {
-  computed: { has(id: string): boolean };
-  dimmed: Set<string>;
-  states: Record<string, string>;
-  gradients: Record<string, Value | null>;
-  saved: Record<string, string>;
-  edges: Record<string, { state: string; sent: Value | null }>;
-  parts: Record<string, { computed: number; state: string }>;
-  why: Record<string, string>;
-  words: Record<string, string>;
-}
-
-interface Folding {
-  byId: Map<string, Part>;
-  single: Map<string, string>;
-  rows: Map<string, string[]>;
-  down: boolean;
-  fold(open: Set<string>): Folded;
-  isPart(id: string): boolean;
-  around(id: string): string[];
-  boxOf(id: string, open: Set<string>): string;
-  shownAs(id: string, open: Set<string>): string;
-}
-
-interface Actions {
-  select(id: string): void;
-  toggle(part: string): void;
-}
-
-interface CardBox extends Drawn {
-  node: TraceNode;
-  within: TraceNode[];
-  valueText: string;
-  tabs: never[];
-  look: unknown[] | null;
-  saved: string[];
-  pin: SVGElement | null;
-  lanes: boolean;
-}
-
-interface PartBox {
-  g: SVGElement;
-  part: Part;
-  value: SVGElement;
-  grad: SVGElement | null;
-  word: SVGElement | null;
-  full: string;
-  look: unknown[] | null;
-}
-
-interface LineBox {
-  g: SVGElement;
-  edge: Link;
-  line: SVGPathElement;
-  back: SVGPathElement | null; // where gradients have a lane of their own
-  head: SVGElement;
-  backHead: SVGElement | null;
-  pill: SVGElement | null;
-  pillText: SVGElement | null;
-  valueTile: SVGElement | null;
-  gradTile: SVGElement | null;
-  shape: SVGElement | null;
-  lanes: boolean;
-  wide: number;
-  single: TraceEdge | null;
-  points: Point[];
-  look: unknown[] | null;
-}
 
 export class Graph {
   readonly svg: SVGSVGElement;
@@ -104,8 +36,10 @@ export class Graph {
   private readonly folded: Folded;
   private readonly cardOf = new Map<string, Card | PartCard>();
   private readonly headerOf = new Map<string, Header>();
-  private readonly moving: (Animation | number)[] = [];
   private readonly backward: boolean;
+  private readonly motion: Motion;
+  private readonly naming: Naming;
+  private readonly equations: Equations;
 
   constructor(
     readonly pane: HTMLElement,
@@ -123,6 +57,9 @@ export class Graph {
     this.backward = trace.frames.some(({ phase }) => phase === "backward");
     this.svg = svgEl("svg", { role: "group", "aria-label": "Computation graph", class: "al-graph" }) as SVGSVGElement;
     this.svg.append(defs());
+    this.equations = new Equations(trace);
+    this.naming = new Naming(trace, folding);
+    this.motion = new Motion(this);
     this.draw();
     pane.replaceChildren(this.svg);
     this.walk = new Walk(this);
@@ -145,7 +82,8 @@ export class Graph {
     const place = (id: string) => Number((folding.byId.get(id)?.first ?? id).slice(1));
     const labels = [...folded.frames].sort((a, b) => place(a) - place(b));
     for (const [key, { of }] of folded.boxes) {
-      while (labels.length && place(labels[0] as string) <= place(of)) this.drawHeader(labels.shift() as string, frames);
+      while (labels.length && place(labels[0] as string) <= place(of))
+        this.drawHeader(labels.shift() as string, frames);
       this.drawBox(key, of);
     }
     for (const id of labels) this.drawHeader(id, frames);
@@ -192,7 +130,17 @@ export class Graph {
       const ids = new Set([node.id, ...within.map(({ id }) => id)]);
       const saved = this.trace.saved.filter((one) => ids.has(one.node)).map(({ id }) => id);
       const valueText = card.look.lanes && node.shape?.length ? "" : this.valueTextOf(node);
-      this.cards.push({ ...drawn, node, within, valueText, tabs: [], look: null, saved, pin: null, lanes: card.look.lanes });
+      this.cards.push({
+        ...drawn,
+        node,
+        within,
+        valueText,
+        tabs: [],
+        look: null,
+        saved,
+        pin: null,
+        lanes: card.look.lanes,
+      });
       this.svg.append(drawn.g);
     }
   }
@@ -213,7 +161,12 @@ export class Graph {
   private valueTextOf(node: TraceNode): string {
     const results = resultsOf(node);
     if (results.length)
-      return results.slice(0, 3).map((one: { value: Value | null; shape: number[] | null }) => valueWords(one.value, one.shape) || "?").join(", ") + (results.length > 3 ? ", …" : "");
+      return (
+        results
+          .slice(0, 3)
+          .map((one: { value: Value | null; shape: number[] | null }) => valueWords(one.value, one.shape) || "?")
+          .join(", ") + (results.length > 3 ? ", …" : "")
+      );
     return valueWords(node.value, node.shape);
   }
 
@@ -224,8 +177,14 @@ export class Graph {
   private cardFor(of: string): Card | PartCard {
     const part = this.folding.byId.get(of);
     if (part) {
-      const wrong = this.trace.nodes.find((node) => (node.error || node.mark) && this.folding.around(node.id).includes(of));
-      return new PartCard(part, wrong ? (wrong.error ? "an operation failed" : wrong.mark) : "", this.titleOfPart(part));
+      const wrong = this.trace.nodes.find(
+        (node) => (node.error || node.mark) && this.folding.around(node.id).includes(of),
+      );
+      return new PartCard(
+        part,
+        wrong ? (wrong.error ? "an operation failed" : wrong.mark) : "",
+        this.titleOfPart(part),
+      );
     }
     return new Card(this.lookOf(this.nodeById.get(of) as TraceNode));
   }
@@ -234,7 +193,9 @@ export class Graph {
     const { trace, folding } = this;
     const modules = [...folding.single].filter(([, op]) => op === node.id).map(([id]) => folding.byId.get(id) as Part);
     const inside = (folding.rows.get(node.id) ?? []).map((id) => this.nodeById.get(id) as TraceNode);
-    const rows = inside.filter((one) => one.kind !== "op" && !isNumber(one)).map((one) => ({ node: one, name: fitted(rowName(one), 30, 12) }));
+    const rows = inside
+      .filter((one) => one.kind !== "op" && !isNumber(one))
+      .map((one) => ({ node: one, name: fitted(rowName(one), 30, 12) }));
     const title = trace.titles[node.id] ?? (madeOf(node) || node.id);
     const sharers = node.kind === "leaf" ? sharersOf(trace, node) : [];
     const notes = [
@@ -242,14 +203,27 @@ export class Graph {
       node.mark,
       node.cut ? `cut: ${node.cut}` : "",
       sharers.length ? `shared by ${sharers.length} calls` : "",
-      node.device && node.device !== "cpu" ? `on ${node.device}${this.deviceOf(node) === "sim" ? ", simulated" : ""}` : "",
+      node.device && node.device !== "cpu"
+        ? `on ${node.device}${this.deviceOf(node) === "sim" ? ", simulated" : ""}`
+        : "",
     ].filter(Boolean);
     const slots = this.backward && node.requires_grad && !node.shape?.length ? this.slotsOf(node.id) : [];
-    const numbers = trace.frames.filter(({ receiver, node: at }) => receiver === node.id || at === node.id).flatMap(({ value, total }) => [value, total]);
-    const lanes = this.lanes && (node.kind === "op" || node.kind === "data") && this.folded.links.some(({ start }) => start === node.id);
+    const numbers = trace.frames
+      .filter(({ receiver, node: at }) => receiver === node.id || at === node.id)
+      .flatMap(({ value, total }) => [value, total]);
+    const lanes =
+      this.lanes &&
+      (node.kind === "op" || node.kind === "data") &&
+      this.folded.links.some(({ start }) => start === node.id);
     const type = modules[0]?.type ?? "";
     const shapes = rows.find((row) => row.name === "W" && row.node.shape?.length === 2)?.node.shape;
-    const kind = modules.length ? (shapes ? `${shapes[1]} → ${shapes[0]}` : title.startsWith(type) ? "" : type) : this.operationWords(node, title);
+    const kind = modules.length
+      ? shapes
+        ? `${shapes[1]} → ${shapes[0]}`
+        : title.startsWith(type)
+          ? ""
+          : type
+      : this.operationWords(node, title);
     return {
       node,
       title,
@@ -258,7 +232,9 @@ export class Graph {
       notes,
       slots,
       lanes,
-      longest: [node.value, node.grad, ...numbers].filter((v) => v && !v.shape.length).reduce((most, v) => (v && v.text.length > most.length ? v.text : most), "0"),
+      longest: [node.value, node.grad, ...numbers]
+        .filter((v) => v && !v.shape.length)
+        .reduce((most, v) => (v && v.text.length > most.length ? v.text : most), "0"),
       closes: modules[0] && folding.rows.has(node.id) ? modules[0].id : "",
     };
   }
@@ -293,8 +269,28 @@ export class Graph {
     const g = svgEl("g", { class: "al-edge", "data-id": link.id }, line);
     g.classList.toggle("al-plain", !link.differentiable && !link.update);
     g.classList.toggle("al-update", link.update);
-    g.classList.toggle("al-copy", link.edges.some((id) => this.copies(this.edgeById.get(id) as TraceEdge)));
-    const box: LineBox = { g, edge: link, line, head, back: null, backHead: null, pill: null, pillText: null, valueTile: null, gradTile: null, shape: null, lanes, wide: 0, single, points: [], look: null };
+    g.classList.toggle(
+      "al-copy",
+      link.edges.some((id) => this.copies(this.edgeById.get(id) as TraceEdge)),
+    );
+    const box: LineBox = {
+      g,
+      edge: link,
+      line,
+      head,
+      back: null,
+      backHead: null,
+      pill: null,
+      pillText: null,
+      valueTile: null,
+      gradTile: null,
+      shape: null,
+      lanes,
+      wide: 0,
+      single,
+      points: [],
+      look: null,
+    };
     if (lanes && single && source) {
       const gradient = link.differentiable && this.backward;
       if (gradient) {
@@ -312,8 +308,14 @@ export class Graph {
     } else {
       g.append(head);
       box.pillText = svgEl("text", { class: "al-pilltext", "text-anchor": "middle", y: 5 });
-      box.pill = svgEl("g", { class: "al-pill", visibility: "hidden" }, svgEl("rect", { y: -13, height: 26, rx: 13 }), box.pillText);
-      const longest = single && !tensor ? this.longestEquation(single) : single ? "" : `${grouped(link.edges.length)} edges`;
+      box.pill = svgEl(
+        "g",
+        { class: "al-pill", visibility: "hidden" },
+        svgEl("rect", { y: -13, height: 26, rx: 13 }),
+        box.pillText,
+      );
+      const longest =
+        single && !tensor ? this.equations.longest(single) : single ? "" : `${grouped(link.edges.length)} edges`;
       box.wide = longest && (link.differentiable || !single) ? textWidth(longest, 14, 600) + 22 : 0;
       if (tensor || !single) {
         const words = single ? shapeWordsOf(source) : "";
@@ -330,34 +332,6 @@ export class Graph {
     return hasTile(source.value) ? tileSize(source.shape ?? []) : { width: 0, height: 0 };
   }
 
-  private longestEquation(edge: TraceEdge): string {
-    const own = this.trace.frames.filter((frame) => frame.edge === edge.id && frame.value);
-    const all = own.map((frame) => this.equation(edge, frame.index).map(([, words]) => words).join(""));
-    return [`× ${localFactor(edge)}`, ...all].reduce((most, text) => (text.length > most.length ? text : most), "");
-  }
-
-  // The chain rule on an edge, in pieces: [class, words].
-  private equation(edge: TraceEdge, index: number): [string, string][] {
-    const frame = this.trace.frames[index];
-    const factor = localFactor(edge).replace("× ", "");
-    const value = frame?.value && !frame.value.shape.length ? signed(frame.value.text) : "";
-    if (!value) return [];
-    const arrived = this.arrived(edge.child, index);
-    if (!factor || !arrived) return [["al-eqresult", value]];
-    const bracket = (text: string) => (text.startsWith("−") ? `(${text})` : text);
-    return [["al-eqback", arrived], ["al-eqsign", " × "], ["al-eqforward", bracket(signed(factor))], ["al-eqsign", isRounded(frame, edge) ? " ≈ " : " = "], ["al-eqresult", value]];
-  }
-
-  private arrived(id: string, index: number): string {
-    const frames = this.trace.frames;
-    const run = frames[index]?.run;
-    for (let i = index; i >= 0 && frames[i]?.run === run; i -= 1) {
-      const frame = frames[i] as TraceFrame;
-      if (frame.receiver === id && frame.event !== "free" && frame.total && !frame.total.shape.length) return signed(frame.total.text);
-    }
-    return "";
-  }
-
   // -- where it stands -------------------------------------------------------------------------------------------------
   arrange(direction: Direction, room?: number): void {
     this.direction = direction;
@@ -370,7 +344,11 @@ export class Graph {
       start: edge.start,
       end: edge.end,
       ...(lanes && gradTile ? { pitch: 2 * LANE + 22 } : {}),
-      ...(wide ? { label: { width: wide, height: lanes ? (gradTile ? 2 * LANE + 60 : 54) : 28 } } : shape && direction === "TB" ? { label: { width: 2, height: 16 } } : {}),
+      ...(wide
+        ? { label: { width: wide, height: lanes ? (gradTile ? 2 * LANE + 60 : 54) : 28 } }
+        : shape && direction === "TB"
+          ? { label: { width: 2, height: 16 } }
+          : {}),
     }));
     const frames = this.folded.frames.map((id) => {
       const header = this.headerOf.get(id) as Header;
@@ -403,8 +381,14 @@ export class Graph {
       line.pill?.setAttribute("transform", `translate(${at.x} ${at.y})`);
       const size = line.valueTile ? this.laneSize(this.nodeById.get(line.single?.parent ?? "") as TraceNode) : null;
       if (size && line.valueTile) {
-        line.valueTile.setAttribute("transform", `translate(${at.x - size.width / 2} ${at.y + shift - size.height / 2})`);
-        line.gradTile?.setAttribute("transform", `translate(${at.x - size.width / 2} ${at.y + LANE - size.height / 2})`);
+        line.valueTile.setAttribute(
+          "transform",
+          `translate(${at.x - size.width / 2} ${at.y + shift - size.height / 2})`,
+        );
+        line.gradTile?.setAttribute(
+          "transform",
+          `translate(${at.x - size.width / 2} ${at.y + LANE - size.height / 2})`,
+        );
         line.shape?.setAttribute("x", String(at.x));
         line.shape?.setAttribute("y", String(at.y + shift - size.height / 2 - 6));
       } else if (line.shape) {
@@ -436,11 +420,13 @@ export class Graph {
 
   // -- what is true after a step ---------------------------------------------------------------------------------------
   update(index: number, now: Moment, selected: string): void {
-    this.cancel();
+    this.motion.cancel();
     const frame = this.trace.frames[index];
     const beat = beatAt(this.trace, index);
     const active = new Set<string>();
-    if (beat) for (let i = beat.first; i <= index; i += 1) if (this.trace.frames[i]?.edge) active.add(this.trace.frames[i]?.edge as string);
+    if (beat)
+      for (let i = beat.first; i <= index; i += 1)
+        if (this.trace.frames[i]?.edge) active.add(this.trace.frames[i]?.edge as string);
     this.svg.dataset.phase = frame?.phase ?? "";
     for (const card of this.cards) this.updateCard(card, frame, beat, index, now, selected);
     for (const part of this.parts) this.updatePart(part, frame, now);
@@ -449,22 +435,36 @@ export class Graph {
 
   settle(): void {}
 
-  private updateCard(card: CardBox, frame: TraceFrame | undefined, beat: Beat | undefined, index: number, now: Moment, selected: string): void {
+  private updateCard(
+    card: CardBox,
+    frame: TraceFrame | undefined,
+    beat: Beat | undefined,
+    index: number,
+    now: Moment,
+    selected: string,
+  ): void {
     const { g, node } = card;
     const known = now.computed.has(node.id);
     const grad = this.gradientOf(node, index, now);
     const word = now.words[node.id] ?? "";
     const why = now.why[node.id] ?? "";
     const state = now.states[node.id] ?? "none";
-    const about = frame && (beat?.node === node.id || frame.node === node.id || card.within.some(({ id }) => id === frame.node));
+    const about =
+      frame && (beat?.node === node.id || frame.node === node.id || card.within.some(({ id }) => id === frame.node));
     const phase = about ? frame.phase : "";
     const failed = Boolean(about && frame?.event === "error");
     const picked = selected === node.id;
     const dim = now.dimmed.has(node.id);
-    const slots = card.slots.map(({ edge }) => now.edges[edge]?.state === "backward" ? now.edges[edge]?.sent : null);
-    const rows = card.rows.map((row) => [now.states[row.node.id], this.gradientOf(row.node, index, now), selected === row.node.id, now.dimmed.has(row.node.id)]);
+    const slots = card.slots.map(({ edge }) => (now.edges[edge]?.state === "backward" ? now.edges[edge]?.sent : null));
+    const rows = card.rows.map((row) => [
+      now.states[row.node.id],
+      this.gradientOf(row.node, index, now),
+      selected === row.node.id,
+      now.dimmed.has(row.node.id),
+    ]);
     const memory = card.pin ? card.saved.map((id) => now.saved[id]).join() : "";
-    if (!differs(card, [known, state, word, why, grad, phase, failed, picked, dim, memory, ...slots, ...rows.flat()])) return;
+    if (!differs(card, [known, state, word, why, grad, phase, failed, picked, dim, memory, ...slots, ...rows.flat()]))
+      return;
     g.classList.toggle("al-pending", !known);
     g.classList.toggle("al-hasbad", (known && isBad(node.value)) || isBad(grad));
     g.classList.toggle("al-failed", failed);
@@ -472,7 +472,7 @@ export class Graph {
     g.classList.toggle("al-selected", picked);
     g.setAttribute("aria-pressed", String(picked));
     g.classList.toggle("al-dimmed", dim);
-    g.setAttribute("aria-label", this.nameOf(card, known, word, why, grad, now, index));
+    g.setAttribute("aria-label", this.naming.nameOf(card, known, word, why, grad, now));
     if (card.value) card.value.textContent = known ? card.valueText : "";
     if (card.thumb) fillTile(card.thumb, known ? node.value : null, node.shape, known ? "forward" : "empty");
     this.showGradient(card, node, state, word, grad);
@@ -481,14 +481,17 @@ export class Graph {
       slot.g.classList.toggle("al-open", !sent);
       slot.text.textContent = sent ? signed(sent.text) : "";
     }
-    if (card.slots.length > 4) (card.slots[0] as { text: SVGElement }).text.textContent = `${slots.filter(Boolean).length} of ${slots.length} gradients have arrived`;
+    if (card.slots.length > 4)
+      (card.slots[0] as { text: SVGElement }).text.textContent =
+        `${slots.filter(Boolean).length} of ${slots.length} gradients have arrived`;
     for (const [i, row] of card.rows.entries()) {
       const [rowState, rowGrad, rowPicked, rowDim] = rows[i] as [string, Value | null, boolean, boolean];
       row.g.dataset.state = rowState;
       row.g.classList.toggle("al-picked", rowPicked);
       row.g.classList.toggle("al-dimmed", rowDim);
       fillTile(row.value, row.node.value, row.node.shape, "forward");
-      if (row.node.requires_grad && this.backward && rowState !== "never") fillTile(row.grad, rowGrad, row.node.shape, rowGrad ? "backward" : "empty");
+      if (row.node.requires_grad && this.backward && rowState !== "never")
+        fillTile(row.grad, rowGrad, row.node.shape, rowGrad ? "backward" : "empty");
       else row.grad.replaceChildren();
     }
     if (card.pin) this.showPin(card, now);
@@ -512,42 +515,11 @@ export class Graph {
     return now.gradients[node.id] ?? null;
   }
 
-  private nameOf(card: CardBox, known: boolean, word: string, why: string, grad: Value | null, now: Moment, index: number): string {
-    const { node } = card;
-    const modules = [...this.folding.single].filter(([, op]) => op === node.id).flatMap(([id]) => [this.folding.byId.get(id)?.label, this.folding.byId.get(id)?.type]);
-    const said = why ? `${word}: ${why}` : word;
-    const parts = [...modules, `${madeOf(node)}, ${kindWords(node)}`];
-    if (node.mark) parts.push(node.mark);
-    parts.push(this.valueSaid(node, known));
-    const never = said.startsWith("never");
-    if (node.requires_grad || never) parts.push(`gradient ${said}` + (grad && !grad.shape.length ? ` ${words(grad)}` : ""));
-    const sharers = sharersOf(this.trace, node);
-    if (sharers.length) parts.push(`shared by ${sharers.join(" and ")}`);
-    if (node.cut && !never) parts.push(`gradient cut by ${node.cut}`);
-    if ((known && isBad(node.value)) || isBad(grad)) parts.push("holds NaN or inf");
-    if (node.device && node.device !== "cpu") parts.push(`on ${node.device}`);
-    const inside = card.rows.map(({ node: one }) => {
-      const shared = sharersOf(this.trace, one);
-      const state = now.why[one.id] ? `${now.words[one.id]}: ${now.why[one.id]}` : now.words[one.id];
-      return `${one.name || madeOf(one)} ${shapeWords(one.shape ?? [])}${shared.length ? `, shared by ${shared.join(" and ")}` : ""}${one.requires_grad ? `, gradient ${state}` : ""}`;
-    });
-    void index;
-    return [parts.join(", "), ...inside].join("; ");
-  }
-
-  private valueSaid(node: TraceNode, known: boolean): string {
-    if (!known) return "not computed yet";
-    if (node.error) return `failed: ${node.error}`;
-    const results = resultsOf(node);
-    if (results.length) return results.map((one: { label: string; value: Value | null }) => `${one.label} ${one.value ? words(one.value) : whyMissing(this.trace, one)}`).join(", ");
-    if (node.shape?.length) return `shape ${shapeWords(node.shape)}`;
-    return node.value ? `value ${words(node.value)}` : `value: ${whyMissing(this.trace, node)}`;
-  }
-
   private updatePart(box: PartBox, frame: TraceFrame | undefined, now: Moment): void {
     const { g, part } = box;
     const { computed, state } = now.parts[part.id] as { computed: number; state: string };
-    const inside = (id: string | null | undefined) => Boolean(id) && this.folding.around(id as string).includes(part.id);
+    const inside = (id: string | null | undefined) =>
+      Boolean(id) && this.folding.around(id as string).includes(part.id);
     const here = frame && inside(frame.node);
     const there = frame?.receiver && frame.event !== "free" && inside(frame.receiver);
     const phase = frame && (here || (there && frame.phase !== "forward")) ? frame.phase : "";
@@ -555,7 +527,11 @@ export class Graph {
     if (!differs(box, [computed, state, phase])) return;
     g.classList.toggle("al-pending", !done);
     for (const name of ["forward", "backward", "update"]) g.classList.toggle(`al-now-${name}`, phase === name);
-    box.value.textContent = done ? box.full : computed ? `${grouped(computed)} of ${grouped(part.ops)} ${part.kind === "step" ? "done" : "computed"}` : "";
+    box.value.textContent = done
+      ? box.full
+      : computed
+        ? `${grouped(computed)} of ${grouped(part.ops)} ${part.kind === "step" ? "done" : "computed"}`
+        : "";
     const word = partWord(this.trace, state);
     if (box.grad && box.word) {
       box.grad.dataset.state = state;
@@ -563,13 +539,27 @@ export class Graph {
     }
     const size = [part.amount.replace(/\bop(s?)\b/, "operation$1").replace(" · ", ", ")];
     if (part.parameters) size.push(`${grouped(part.parameters)} parameters`);
-    size.push(done ? (part.shape ? `result of shape ${shapeWords(part.shape)}` : "done") : computed ? `${grouped(computed)} computed` : "not computed yet");
+    size.push(
+      done
+        ? part.shape
+          ? `result of shape ${shapeWords(part.shape)}`
+          : "done"
+        : computed
+          ? `${grouped(computed)} computed`
+          : "not computed yet",
+    );
     if (g.classList.contains("al-wrong")) size.push(g.querySelector(".al-cut")?.textContent ?? "");
     if (part.requires_grad) size.push(`gradients ${word}`);
     g.setAttribute("aria-label", [part.label, part.type, ...size].filter(Boolean).join(", "));
   }
 
-  private updateLine(line: LineBox, frame: TraceFrame | undefined, index: number, active: Set<string>, now: Moment): void {
+  private updateLine(
+    line: LineBox,
+    frame: TraceFrame | undefined,
+    index: number,
+    active: Set<string>,
+    now: Moment,
+  ): void {
     const { g, edge, single } = line;
     const states = edge.edges.map((id) => now.edges[id]?.state ?? "");
     const state = ["backward", "forward"].find((one) => states.includes(one)) ?? "";
@@ -608,7 +598,13 @@ export class Graph {
     rect.setAttribute("width", String(width));
   }
 
-  private pillPieces(line: LineBox, state: string, now: boolean, sent: Value | null, index: number): [string, string][] {
+  private pillPieces(
+    line: LineBox,
+    state: string,
+    now: boolean,
+    sent: Value | null,
+    index: number,
+  ): [string, string][] {
     const { single, edge } = line;
     if (!single) return [["al-eqwait", `${grouped(edge.edges.length)} edges`]];
     if (this.nodeById.get(single.parent)?.shape?.length) return [];
@@ -616,7 +612,7 @@ export class Graph {
       if (!sent) return [];
       if (!now) return [["al-eqresult", signed(words(sent))]];
       const at = this.trace.frames.findLastIndex((frame) => frame.edge === single.id && frame.index <= index);
-      return this.equation(single, at);
+      return this.equations.pieces(single, at);
     }
     const factor = localFactor(single);
     return state === "forward" && factor && edge.differentiable ? [["al-eqwait", signed(factor)]] : [];
@@ -630,18 +626,29 @@ export class Graph {
     const down = this.direction === "TB";
     const put = (head: SVGElement, at: Point, back: boolean, shift: number) => {
       const angle = (down ? 90 : 0) + (back ? 180 : 0);
-      head.setAttribute("transform", `translate(${at.x + (down ? shift : 0)} ${at.y + (down ? 0 : shift)}) rotate(${angle})`);
+      head.setAttribute(
+        "transform",
+        `translate(${at.x + (down ? shift : 0)} ${at.y + (down ? 0 : shift)}) rotate(${angle})`,
+      );
     };
     if (line.lanes) {
       put(line.head, last, false, line.gradTile ? -LANE : 0);
       if (line.backHead) put(line.backHead, first, true, LANE);
-    } else put(line.head, state === "backward" || line.g.classList.contains("al-waits") ? first : last, state === "backward" || line.g.classList.contains("al-waits"), 0);
+    } else
+      put(
+        line.head,
+        state === "backward" || line.g.classList.contains("al-waits") ? first : last,
+        state === "backward" || line.g.classList.contains("al-waits"),
+        0,
+      );
   }
 
   // Whether what a frame computes or changes comes along a line.
   leadsTo(link: Link, { event, node, receiver }: TraceFrame): boolean {
     if (event !== "compute" && event !== "update") return false;
-    return link.edges.some((id) => [node, event === "update" ? receiver : node].includes(this.edgeById.get(id)?.child ?? ""));
+    return link.edges.some((id) =>
+      [node, event === "update" ? receiver : node].includes(this.edgeById.get(id)?.child ?? ""),
+    );
   }
 
   // -- what each node keeps for backward, on demand --------------------------------------------------------------------
@@ -658,100 +665,26 @@ export class Graph {
     const states = card.saved.map((id) => now.saved[id] ?? "");
     const state = ["modified", "alive", "freed"].find((one) => states.includes(one)) ?? "";
     const bytes = card.saved.reduce((sum, id) => sum + (this.trace.saved[Number(id.slice(1))]?.bytes ?? 0), 0);
-    const text = state ? `${card.saved.length} ${state === "alive" ? "saved" : state}${bytes ? ` · ${grouped(bytes)} B` : ""}` : "saves nothing yet";
+    const text = state
+      ? `${card.saved.length} ${state === "alive" ? "saved" : state}${bytes ? ` · ${grouped(bytes)} B` : ""}`
+      : "saves nothing yet";
     const width = textWidth(text, 12) + 14;
     const x = Number(card.g.dataset.w) - width - 8;
     const titled = card.saved.map((id) => keptWords(this.trace, id)).join("\n");
     card.pin?.setAttribute("data-state", state);
-    card.pin?.replaceChildren(svgEl("title", { text: titled }), svgEl("rect", { x, y: -11, width, height: 20, rx: 10 }), svgEl("text", { x: x + width / 2, y: 3.5, "text-anchor": "middle", text }));
-  }
-
-  // -- motion ----------------------------------------------------------------------------------------------------------
-  // Numbers travel along the lines of this step; what they change is seen when they land.
-  animate(frame: TraceFrame | undefined, duration: number, from = frame?.index ?? 0): void {
-    this.cancel();
-    if (!frame || reducedMotion()) return;
-    const back = frame.phase === "backward";
-    const frames = back ? this.trace.frames.slice(from, frame.index + 1).filter(({ event }) => event === "contribution") : [frame];
-    const pace = Math.min(1, duration / 650);
-    let start = FIRST * pace;
-    for (const one of frames) {
-      const lines = this.lines.filter(({ edge }) => (back ? edge.edges.includes(one.edge ?? "") : this.leadsTo(edge, one)));
-      for (const line of lines) this.send(line, one, start, TOKEN * pace, back);
-      if (lines.length) start += (frames.length > 3 ? APART / 2 : APART) * pace;
-    }
-  }
-
-  private send(line: LineBox, frame: TraceFrame, delay: number, duration: number, back: boolean): void {
-    const track = back && line.back ? line.back : line.line;
-    const length = track.getTotalLength?.() ?? 0;
-    if (!length) return;
-    const value = back ? frame.value : (this.nodeById.get(line.single?.parent ?? "")?.value ?? null);
-    const token = svgEl("g", { class: `al-token al-token-${frame.phase}`, opacity: 0 });
-    if (value && !value.shape.length) {
-      const text = signed(value.text);
-      const width = Math.max(24, textWidth(text, 14, 600) + 12);
-      token.append(svgEl("rect", { x: -width / 2, y: -12, width, height: 24, rx: 12 }), svgEl("text", { y: 5, "text-anchor": "middle", text }));
-    } else token.append(svgEl("circle", { r: 7 }));
-    this.svg.append(token);
-    const steps = 12;
-    const keyframes = Array.from({ length: steps + 1 }, (_, i) => {
-      const eased = ease(i / steps);
-      const { x, y } = track.getPointAtLength(length * (back && track === line.line ? 1 - eased : back ? 1 - eased : eased));
-      return { transform: `translate(${x}px, ${y}px)`, opacity: i === steps ? 0 : 1 };
-    });
-    const move = token.animate(keyframes, { duration, delay, fill: "none" });
-    move.onfinish = () => token.remove();
-    move.oncancel = () => token.remove();
-    this.moving.push(move);
-    if (back) this.land(frame, delay + duration, line);
-  }
-
-  // Until the number lands its slot is empty, and the sum is the one before.
-  private land(frame: TraceFrame, at: number, line: LineBox): void {
-    const hidden = (element: Element | null | undefined) => {
-      if (element) this.moving.push(element.animate([{ opacity: 0 }, { opacity: 0 }], { duration: at, fill: "none" }));
-    };
-    hidden(line.gradTile?.firstElementChild);
-    const card = this.cards.find(({ node }) => node.id === frame.receiver);
-    if (!card) return;
-    hidden(card.slots.find(({ edge }) => edge === frame.edge)?.text);
-    const total = frame.total && !frame.total.shape.length ? signed(frame.total.text) : null;
-    if (!card.number || total === null) return;
-    const shown = card.number;
-    if (!this.finals.has(shown)) {
-      this.finals.set(shown, shown.textContent);
-      shown.textContent = this.before(frame);
-    }
-    this.moving.push(
-      window.setTimeout(() => {
-        shown.textContent = total;
-      }, at),
+    card.pin?.replaceChildren(
+      svgEl("title", { text: titled }),
+      svgEl("rect", { x, y: -11, width, height: 20, rx: 10 }),
+      svgEl("text", { x: x + width / 2, y: 3.5, "text-anchor": "middle", text }),
     );
   }
 
-  private readonly finals = new Map<Element, string | null>();
-
-  private before(frame: TraceFrame): string {
-    for (let i = frame.index - 1; i >= 0 && this.trace.frames[i]?.run === frame.run; i -= 1) {
-      const one = this.trace.frames[i] as TraceFrame;
-      if (one.receiver === frame.receiver && one.total && !one.total.shape.length) return signed(one.total.text);
-    }
-    return "";
-  }
-
-  private cancel(): void {
-    for (const one of this.moving.splice(0)) {
-      if (typeof one === "number") clearTimeout(one);
-      else one.cancel();
-    }
-    for (const [element, text] of this.finals) element.textContent = text;
-    this.finals.clear();
-    this.svg.querySelectorAll(".al-token").forEach((token) => token.remove());
+  animate(frame: TraceFrame | undefined, duration: number, from?: number): void {
+    this.motion.animate(frame, duration, from);
   }
 
   stop(): void {
-    this.cancel();
+    this.motion.cancel();
   }
 
   // -- what is seen ----------------------------------------------------------------------------------------------------
@@ -762,19 +695,24 @@ export class Graph {
 
   follow(frame: TraceFrame | undefined): void {
     if (!frame) return;
-    const ids = new Set([frame.node, frame.receiver].filter(Boolean).map((id) => this.folding.boxOf(id as string, this.open)));
+    const ids = new Set(
+      [frame.node, frame.receiver].filter(Boolean).map((id) => this.folding.boxOf(id as string, this.open)),
+    );
     this.reveal([...this.cards, ...this.parts].filter(({ g }) => ids.has(g.dataset.id ?? "")).map(({ g }) => g));
   }
 
   // Scrolls the pane, never the page.
   reveal(elements: Element[]): void {
     const { pane } = this;
-    if (!elements.length || (pane.scrollWidth <= pane.clientWidth + 1 && pane.scrollHeight <= pane.clientHeight + 1)) return;
+    if (!elements.length || (pane.scrollWidth <= pane.clientWidth + 1 && pane.scrollHeight <= pane.clientHeight + 1))
+      return;
     const room = pane.getBoundingClientRect();
     const boxes = elements.map((g) => g.getBoundingClientRect());
     const least = (side: "left" | "top") => Math.min(...boxes.map((box) => box[side])) - room[side] - 24;
-    const most = (side: "right" | "bottom", start: "left" | "top") => Math.max(...boxes.map((box) => box[side])) - room[start] + 24;
-    const by = (low: number, high: number, size: number) => (low < 0 || high - low > size ? low : Math.max(0, high - size));
+    const most = (side: "right" | "bottom", start: "left" | "top") =>
+      Math.max(...boxes.map((box) => box[side])) - room[start] + 24;
+    const by = (low: number, high: number, size: number) =>
+      low < 0 || high - low > size ? low : Math.max(0, high - size);
     pane.scrollBy({
       left: by(least("left"), most("right", "left"), pane.clientWidth),
       top: by(least("top"), most("bottom", "top"), pane.clientHeight),
@@ -791,10 +729,6 @@ function shapeWordsOf(node: TraceNode | undefined): string {
   return node?.shape?.length ? sizes(node.shape) : "";
 }
 
-function isRounded(frame: TraceFrame | undefined, edge: TraceEdge): boolean {
-  return Boolean(frame && (edge.tex_numbers.includes("\\approx") || /\.\d*0$|\.\d\d\d/.test(frame.value?.text ?? "")));
-}
-
 export function beatAt(trace: Trace, index: number): Beat | undefined {
   const { beats } = trace;
   let low = 0;
@@ -807,33 +741,22 @@ export function beatAt(trace: Trace, index: number): Beat | undefined {
   return beats[low];
 }
 
-function ease(part: number): number {
-  const t = clamp(part, 0, 1);
-  return t * t * (3 - 2 * t);
-}
-
 function middleOf(points: Point[]): Point {
   const [a, b] = [points[0] ?? { x: 0, y: 0 }, points[1] ?? { x: 0, y: 0 }];
   return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
 }
 
-function kindWords({ kind, op }: TraceNode): string {
-  if (kind === "op") return `result of ${op}`;
-  return { leaf: op ? `leaf, changed by ${op}` : "leaf", update: `update by ${op}`, data: "data" }[kind] ?? "data";
-}
-
-// Whether `look` is another than the part was last drawn with; drawing only what changed keeps big graphs quick.
-function differs(part: { look: unknown[] | null }, look: unknown[]): boolean {
-  const before = part.look;
-  const same = before !== null && before.length === look.length && look.every((value, i) => value === before[i]);
-  part.look = look;
-  return !same;
-}
-
 function defs(): SVGElement {
-  const stripes = svgEl("pattern", { id: "al-simulated", width: 14, height: 14, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
-  stripes.append(svgEl("rect", { class: "al-devicepaper", width: 14, height: 14 }), svgEl("rect", { class: "al-devicestripe", width: 4, height: 14 }));
+  const stripes = svgEl("pattern", {
+    id: "al-simulated",
+    width: 14,
+    height: 14,
+    patternUnits: "userSpaceOnUse",
+    patternTransform: "rotate(45)",
+  });
+  stripes.append(
+    svgEl("rect", { class: "al-devicepaper", width: 14, height: 14 }),
+    svgEl("rect", { class: "al-devicestripe", width: 4, height: 14 }),
+  );
   return svgEl("defs", {}, stripes);
 }
-
-void edgesInto;

@@ -152,7 +152,9 @@ class Plan {
     for (const inner of this.under.get(frame) ?? []) {
       const level = this.level(inner.id);
       const size = this.frameSize(inner, level);
-      const first = Math.min(...level.items.filter(({ kind }) => kind === "box" || kind === "frame").map((i) => i.order));
+      const first = Math.min(
+        ...level.items.filter(({ kind }) => kind === "box" || kind === "frame").map((i) => i.order),
+      );
       add(inner.id, "frame", size.width, size.height, first).inner = level;
     }
     const steps: Step[] = [];
@@ -231,7 +233,8 @@ class Plan {
   }
 
   private put(level: Level, at: Point, placed: Placed, routes: Map<string, Point[]>): void {
-    const point = (u: number, v: number): Point => (this.turned ? { x: at.x + v, y: at.y + u } : { x: at.x + u, y: at.y + v });
+    const point = (u: number, v: number): Point =>
+      this.turned ? { x: at.x + v, y: at.y + u } : { x: at.x + u, y: at.y + v };
     for (const item of level.items) {
       const corner = point(item.u, item.v - item.across / 2);
       if (item.kind === "box") placed.boxes.set(item.id, corner);
@@ -330,12 +333,26 @@ function bends(level: Level, lines: Line[], turned: boolean): Item[][] {
   for (const step of level.steps) {
     const through = [step.start];
     const label = labels.get(step.line);
-    const written = label && level.routes.get(step.line) === undefined && step.start.kind !== "port" ? label : undefined;
+    const written =
+      label && level.routes.get(step.line) === undefined && step.start.kind !== "port" ? label : undefined;
     for (let layer = step.start.layer + 1; layer < step.end.layer; layer += 1) {
       const own = written && layer === step.start.layer + 1;
-      const [along, across] = own ? (turned ? [written.height, written.width] : [written.width, written.height]) : [0, 2];
+      const [along, across] = own
+        ? turned
+          ? [written.height, written.width]
+          : [written.width, written.height]
+        : [0, 2];
       const kind = own ? "label" : "bend";
-      const item: Item = { id: `${kind} ${step.line}`, along, across, kind, order: step.start.order, layer, u: 0, v: 0 };
+      const item: Item = {
+        id: `${kind} ${step.line}`,
+        along,
+        across,
+        kind,
+        order: step.start.order,
+        layer,
+        u: 0,
+        v: 0,
+      };
       level.items.push(item);
       put(item);
       through.push(item);
@@ -394,7 +411,8 @@ function across(rows: Item[][], steps: Step[]): void {
     }
     for (const item of row) item.v -= v / 2;
   }
-  for (let turn = 0; turn < sweeps(rows); turn += 1) for (const row of turn % 2 ? [...rows].reverse() : rows) settle(row, near);
+  for (let turn = 0; turn < sweeps(rows); turn += 1)
+    for (const row of turn % 2 ? [...rows].reverse() : rows) settle(row, near);
 }
 
 type Ports = Map<Item, Map<string, { into: number; out: number }>>;
@@ -409,7 +427,8 @@ function straighten(rows: Item[][], level: Level, pitches: Map<string, number>):
     push(near, start, { item: end, shift: into - out });
     push(near, end, { item: start, shift: out - into });
   }
-  for (let turn = 0; turn < sweeps(rows) / 2; turn += 1) for (const row of turn % 2 ? [...rows].reverse() : rows) settle(row, near);
+  for (let turn = 0; turn < sweeps(rows) / 2; turn += 1)
+    for (const row of turn % 2 ? [...rows].reverse() : rows) settle(row, near);
 }
 
 interface Near {
@@ -439,7 +458,9 @@ function settle(row: Item[], near: Map<Item, Near[]>): void {
   for (const [index, item] of row.entries()) {
     if (index) offset += apart(row[index - 1] as Item, item);
     const others = near.get(item) ?? [];
-    const wish = others.length ? others.reduce((sum, other) => sum + other.item.v + other.shift, 0) / others.length : item.v;
+    const wish = others.length
+      ? others.reduce((sum, other) => sum + other.item.v + other.shift, 0) / others.length
+      : item.v;
     const weight = item.kind === "bend" ? 4 : others.length || 0.5;
     blocks.push({ sum: (wish - offset) * weight, weight, items: [[item, offset]] });
     while (blocks.length > 1) {

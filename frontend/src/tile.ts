@@ -51,7 +51,9 @@ export function paint(number: number, top: number): string {
   if (!Number.isFinite(number)) return "var(--not-a-number)";
   const part = top ? Math.abs(number) / top : 0;
   const percent = part ? Math.round(8 + 72 * part) : 0;
-  return percent ? `color-mix(in srgb, var(--${number < 0 ? "negative" : "positive"}) ${percent}%, var(--card))` : "var(--card)";
+  return percent
+    ? `color-mix(in srgb, var(--${number < 0 ? "negative" : "positive"}) ${percent}%, var(--card))`
+    : "var(--card)";
 }
 
 export type Frame = "forward" | "backward" | "empty";
@@ -60,7 +62,8 @@ export type Frame = "forward" | "backward" | "empty";
 export function tile(value: Value | null, size: Size, frame: Frame): SVGElement {
   const rows = frame === "empty" ? null : cells(value);
   const outline = svgEl("rect", { ...size, rx: 2, class: `al-tile al-tile-${frame}` });
-  if (!rows) return svgEl("g", {}, frame === "empty" ? null : svgEl("rect", { ...size, class: "al-tilepaper" }), outline);
+  if (!rows)
+    return svgEl("g", {}, frame === "empty" ? null : svgEl("rect", { ...size, class: "al-tilepaper" }), outline);
   const top = largest(rows);
   const [high, wide] = [size.height / rows.length, size.width / (rows[0]?.length ?? 1)];
   const squares = rows.flatMap((row, r) =>

@@ -36,13 +36,20 @@ export class Stage {
   private shown = "";
 
   constructor(private readonly trace: Trace) {
-    this.element = h("div", { class: "al-workings", role: "group", "aria-label": "What this step computes", hidden: !this.possible });
+    this.element = h("div", {
+      class: "al-workings",
+      role: "group",
+      "aria-label": "What this step computes",
+      hidden: !this.possible,
+    });
   }
 
   // The stage keeps its place while one steps: it is there for networks and other tensors, or not at all.
   private get possible(): boolean {
     const { beats } = this.trace;
-    return beats.length < MOST_BEATS && beats.filter((beat) => this.panels(beat, beat.last).length).length * 2 > beats.length;
+    return (
+      beats.length < MOST_BEATS && beats.filter((beat) => this.panels(beat, beat.last).length).length * 2 > beats.length
+    );
   }
 
   update(index: number): void {
@@ -52,7 +59,9 @@ export class Stage {
     const key = `${beat?.first} ${panels.map(({ here }) => here).join()} ${index === beat?.last}`;
     if (key === this.shown) return;
     this.shown = key;
-    this.element.replaceChildren(...(panels.length ? panels.map((panel) => draw(panel)) : [h("p", { class: "al-note", text: this.idle(beat) })]));
+    this.element.replaceChildren(
+      ...(panels.length ? panels.map((panel) => draw(panel)) : [h("p", { class: "al-note", text: this.idle(beat) })]),
+    );
   }
 
   private idle(beat: Beat | undefined): string {
@@ -67,7 +76,9 @@ export class Stage {
 
   private panels(beat: Beat, index: number): Panel[] {
     if (beat.phase !== "backward") return this.forward(beat);
-    const frames = this.trace.frames.slice(beat.first, beat.last + 1).filter(({ event, value }) => event === "contribution" && value?.shape.length);
+    const frames = this.trace.frames
+      .slice(beat.first, beat.last + 1)
+      .filter(({ event, value }) => event === "contribution" && value?.shape.length);
     const found: Panel[] = [];
     for (const frame of frames) {
       const panel = this.panel(frame, beat, index);
@@ -83,11 +94,25 @@ export class Stage {
       .map(({ parent }: TraceEdge) => this.node(parent))
       .filter((one: TraceNode | undefined): one is TraceNode => Boolean(one?.shape?.length))
       .slice(0, 3)
-      .map((one: TraceNode) => ({ value: one.value, shape: one.shape ?? [], name: one.name || this.trace.titles[one.id] || one.label, frame: "forward" as const }));
+      .map((one: TraceNode) => ({
+        value: one.value,
+        shape: one.shape ?? [],
+        name: one.name || this.trace.titles[one.id] || one.label,
+        frame: "forward" as const,
+      }));
     if (!known.length) return [];
     const out: Piece = { value: node.value, shape: node.shape, name: beat.title, frame: "forward" };
     if (!seen({ pieces: [...known, out] })) return [];
-    return [{ to: beat.title, why: "", pieces: [...known, out], signs: [...known.slice(1).map(() => ","), "→"], added: false, here: true }];
+    return [
+      {
+        to: beat.title,
+        why: "",
+        pieces: [...known, out],
+        signs: [...known.slice(1).map(() => ","), "→"],
+        added: false,
+        here: true,
+      },
+    ];
   }
 
   private panel(frame: TraceFrame, beat: Beat, index: number): Panel | null {
@@ -99,14 +124,36 @@ export class Stage {
     if (merged[receiver.id] === beat.node && receiver.kind === "op" && receiver.op !== "t") return null;
     const arrived = arrivedAt(this.trace, node.id, frame.index) as Value | null;
     if (!arrived) return null;
-    const here = frame.index <= index && (index === beat.last || beat.parts.filter((part) => part <= index).at(-1) === frame.index);
-    const result: Piece = { value: frame.index <= index ? value : null, shape: value.shape, name: `gradient of ${this.name(receiver)}`, frame: frame.index <= index ? "backward" : "empty" };
-    const gradient: Piece = { value: arrived, shape: arrived.shape, name: `gradient of ${this.name(node)}`, frame: "backward" };
+    const here =
+      frame.index <= index &&
+      (index === beat.last || beat.parts.filter((part) => part <= index).at(-1) === frame.index);
+    const result: Piece = {
+      value: frame.index <= index ? value : null,
+      shape: value.shape,
+      name: `gradient of ${this.name(receiver)}`,
+      frame: frame.index <= index ? "backward" : "empty",
+    };
+    const gradient: Piece = {
+      value: arrived,
+      shape: arrived.shape,
+      name: `gradient of ${this.name(node)}`,
+      frame: "backward",
+    };
     const to = this.name(receiver).replace(/ᵀ$/, "");
-    const added = arrived.shape.length === value.shape.length + 1 && arrived.shape.slice(1).join() === value.shape.join();
-    if (added) return { to, why: `add the ${arrived.shape[0]} rows`, pieces: [gradient, result], signs: ["Σ"], added: true, here };
+    const added =
+      arrived.shape.length === value.shape.length + 1 && arrived.shape.slice(1).join() === value.shape.join();
+    if (added)
+      return {
+        to,
+        why: `add the ${arrived.shape[0]} rows`,
+        pieces: [gradient, result],
+        signs: ["Σ"],
+        added: true,
+        here,
+      };
     const [first, second] = this.factors(node, receiver, gradient);
-    if (first && second) return { to, why: "row times column", pieces: [first, second, result], signs: ["·", "="], added: false, here };
+    if (first && second)
+      return { to, why: "row times column", pieces: [first, second, result], signs: ["·", "="], added: false, here };
     if (!arrived.shape.length) return { to, why: "", pieces: [result], signs: [], added: false, here };
     return { to, why: "", pieces: [gradient, result], signs: ["→"], added: false, here };
   }
@@ -119,7 +166,12 @@ export class Stage {
       .filter((one: TraceNode | undefined): one is TraceNode => one?.shape?.length === 2);
     const other = operands.find((one: TraceNode) => one.id !== receiver.id);
     if (operands.length !== 2 || !other?.value) return [];
-    const turned: Piece = { value: transposed(other.value), shape: [...(other.shape ?? [])].reverse(), name: `${this.name(other)}ᵀ`, frame: "forward" };
+    const turned: Piece = {
+      value: transposed(other.value),
+      shape: [...(other.shape ?? [])].reverse(),
+      name: `${this.name(other)}ᵀ`,
+      frame: "forward",
+    };
     return operands[0]?.id === receiver.id ? [gradient, turned] : [turned, gradient];
   }
 
@@ -141,13 +193,15 @@ function seen({ pieces }: { pieces: Piece[] }): boolean {
 
 function transposed(value: Value): Value {
   const data = value.data as number[][] | null;
-  const turned = Array.isArray(data) && Array.isArray(data[0]) ? data[0].map((_, c) => data.map((row) => row[c])) : null;
+  const turned =
+    Array.isArray(data) && Array.isArray(data[0]) ? data[0].map((_, c) => data.map((row) => row[c])) : null;
   return { ...value, shape: [...value.shape].reverse(), data: turned };
 }
 
 function sizeOf(piece: Piece, written: boolean): Size & { digits: boolean } {
   const rows = cells(piece.value);
-  const [count, wide] = piece.shape.length === 1 ? [1, piece.shape[0] ?? 1] : [piece.shape.at(-2) ?? 1, piece.shape.at(-1) ?? 1];
+  const [count, wide] =
+    piece.shape.length === 1 ? [1, piece.shape[0] ?? 1] : [piece.shape.at(-2) ?? 1, piece.shape.at(-1) ?? 1];
   const digits = written && Boolean(rows) && count * wide <= DIGITS && wide <= 4 && count <= 5;
   if (digits) return { width: wide * CELL.width, height: count * CELL.height, digits };
   return { ...tileSize(piece.shape), digits };
@@ -156,14 +210,34 @@ function sizeOf(piece: Piece, written: boolean): Size & { digits: boolean } {
 function picture(piece: Piece, x: number, middle: number, written: boolean): SVGElement[] {
   const { digits, ...size } = sizeOf(piece, written);
   const y = middle - size.height / 2;
-  const words = [svgEl("text", { class: "al-label", x: x + size.width / 2, y: y + size.height + 16, "text-anchor": "middle", text: sizes(piece.shape) })];
+  const words = [
+    svgEl("text", {
+      class: "al-label",
+      x: x + size.width / 2,
+      y: y + size.height + 16,
+      "text-anchor": "middle",
+      text: sizes(piece.shape),
+    }),
+  ];
   const rows = cells(piece.value);
-  if (!digits || !rows) return [svgEl("g", { transform: `translate(${x} ${y})` }, tile(piece.value, size, piece.frame)), ...words];
+  if (!digits || !rows)
+    return [svgEl("g", { transform: `translate(${x} ${y})` }, tile(piece.value, size, piece.frame)), ...words];
   const top = largest(rows);
   const numbers = rows.flatMap((row, r) =>
     row.flatMap((number, c) => [
-      svgEl("rect", { x: x + c * CELL.width, y: y + r * CELL.height, ...CELL, style: `fill:${paint(number, top / 0.55)}` }),
-      svgEl("text", { class: "al-cellnumber", x: x + (c + 1) * CELL.width - 7, y: y + r * CELL.height + 16, "text-anchor": "end", text: signed(short(number)) }),
+      svgEl("rect", {
+        x: x + c * CELL.width,
+        y: y + r * CELL.height,
+        ...CELL,
+        style: `fill:${paint(number, top / 0.55)}`,
+      }),
+      svgEl("text", {
+        class: "al-cellnumber",
+        x: x + (c + 1) * CELL.width - 7,
+        y: y + r * CELL.height + 16,
+        "text-anchor": "end",
+        text: signed(short(number)),
+      }),
     ]),
   );
   return [...numbers, svgEl("rect", { x, y, ...size, rx: 3, class: `al-tile al-tile-${piece.frame}` }), ...words];
@@ -176,14 +250,35 @@ function draw(panel: Panel): HTMLElement {
   for (const [index, piece] of panel.pieces.entries()) {
     if (index) {
       const sign = panel.signs[index - 1] ?? "";
-      parts.push(svgEl("text", { class: "al-workingsign", x: x + SIGN / 2, y: middle + 5, "text-anchor": "middle", text: sign }));
+      parts.push(
+        svgEl("text", { class: "al-workingsign", x: x + SIGN / 2, y: middle + 5, "text-anchor": "middle", text: sign }),
+      );
       x += SIGN + 4;
     }
     parts.push(...picture(piece, x, middle, panel.added));
     x += Math.max(sizeOf(piece, panel.added).width, textWidth(sizes(piece.shape), 12)) + 8;
   }
   const width = Math.max(x + 8, 60 + textWidth(`to ${panel.to}`, 15, 600) + textWidth(panel.why, 12));
-  const title = svgEl("text", { class: "al-workingtitle", x: 8, y: 19 }, svgEl("tspan", { class: "al-workingto", text: panel.pieces.at(-1)?.frame === "forward" ? panel.to : `to ${panel.to}` }), svgEl("tspan", { class: "al-label", dx: 10, text: panel.why }));
-  const said = panel.pieces.map((piece, index) => `${index ? ` ${panel.signs[index - 1]} ` : ""}${piece.name} ${sizes(piece.shape)}`).join("");
-  return h("div", { class: `al-working${panel.here ? "" : " al-later"}` }, svgEl("svg", { width, height: HIGH, viewBox: `0 0 ${width} ${HIGH}`, role: "img", "aria-label": `${panel.to}: ${said}` }, title, parts));
+  const title = svgEl(
+    "text",
+    { class: "al-workingtitle", x: 8, y: 19 },
+    svgEl("tspan", {
+      class: "al-workingto",
+      text: panel.pieces.at(-1)?.frame === "forward" ? panel.to : `to ${panel.to}`,
+    }),
+    svgEl("tspan", { class: "al-label", dx: 10, text: panel.why }),
+  );
+  const said = panel.pieces
+    .map((piece, index) => `${index ? ` ${panel.signs[index - 1]} ` : ""}${piece.name} ${sizes(piece.shape)}`)
+    .join("");
+  return h(
+    "div",
+    { class: `al-working${panel.here ? "" : " al-later"}` },
+    svgEl(
+      "svg",
+      { width, height: HIGH, viewBox: `0 0 ${width} ${HIGH}`, role: "img", "aria-label": `${panel.to}: ${said}` },
+      title,
+      parts,
+    ),
+  );
 }
