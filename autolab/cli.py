@@ -235,9 +235,7 @@ def doctor() -> int:
     from .viz import layout
 
     chosen = ", as OPENBLAS_CORETYPE says" if "OPENBLAS_CORETYPE" in os.environ else ""
-    in_browser = (
-        f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.install()}"
-    )
+    in_browser = f"in the browser; pictures of make_dot and draw need Graphviz: {layout.install()}"
     drawing = {"dot": "system Graphviz (dot)", "pygraphviz": "pygraphviz", "browser": in_browser}
     lines = {
         "autolab-kit": __version__,

@@ -116,7 +116,7 @@ def test_the_doctor_says_what_is_found(monkeypatch, capsys):
     assert found["autolab-kit"] == __version__
     assert (
         found["graph layout"]
-        == f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.install()}"
+        == f"in the browser; pictures of make_dot and draw need Graphviz: {layout.install()}"
     )
     assert found["GPU (cupy)"].startswith("not installed")
     assert found["Python"].endswith(f"({sys.executable})")

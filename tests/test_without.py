@@ -28,7 +28,7 @@ assert layout.which() == "browser" and torch.get_num_threads() == 1
 
 x = torch.tensor([2.0, 3.0], requires_grad=True)
 explorer = torch.explore((x * x).sum())
-assert explorer.svg == "" and explorer.to_html("page.html").stat().st_size > 100_000
+assert explorer.to_html("page.html").stat().st_size > 100_000
 
 file = io.BytesIO()
 torch.save({"x": x, "view": x[1:]}, file)

@@ -27,10 +27,7 @@ class Model {
     this.emit("change");
   }
   save_changes() {}
-  send(message) {
-    const viz = document.getElementById("autolab-viz");
-    if (message.kind === "need-viz" && viz) this.emit("msg:custom", { kind: "viz", source: viz.textContent });
-  }
+  send() {}
   on(name, handler) { (this.handlers[name] ??= new Set()).add(handler); }
   off(name, handler) { this.handlers[name]?.delete(handler); }
   emit(name, ...parts) { for (const handler of [...(this.handlers[name] ?? [])]) handler(...parts); }
@@ -88,7 +85,6 @@ def form(widget: Any) -> dict[str, Any]:
         "css": getattr(widget, "_css", ""),
         "model": str(getattr(widget, "model_id", "")),
         "state": _state(widget),
-        "drawing": widget.drawing_script() if hasattr(widget, "drawing_script") else "",
     }
 
 
@@ -98,21 +94,16 @@ def parts(forms: Sequence[dict[str, Any]]) -> tuple[str, list[str], str]:
     Each kind of widget brings its script once. A form whose "state" is None is another view of the model of an earlier
     one."""
     names: dict[str, str] = {}
-    places, drawing = [], ""
+    places = []
     for form in forms:
         name = names.setdefault(form["esm"], f"widget{len(names)}")
-        drawing = drawing or form["drawing"]
         state = ""
         if form["state"] is not None:
             state = f'<script type="application/json">{inline(json.dumps(form["state"], separators=(",", ":")))}</script>'
         of = escape(form["model"])
         places.append(f'<div class="autolab" data-script="{name}" data-model="{of}">{state}</div>')
     styles = "".join(dict.fromkeys(form["css"] for form in forms))
-    # What opens and closes on the page is laid out there, and what nothing has laid out before.
-    viz = (
-        f'<script type="text/plain" id="autolab-viz">{inline(drawing)}</script>' if drawing else ""
-    )
-    return styles, places, "\n".join([viz, *(_module(name, esm) for esm, name in names.items())])
+    return styles, places, "\n".join(_module(name, esm) for esm, name in names.items())
 
 
 def _state(widget: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Who lays a graph out: the system's `dot`, else `pygraphviz`, else viz.js in the reader's browser.
+"""Who lays a graph out: the system's `dot`, else `pygraphviz`, else nobody: only the explorer draws, in the browser.
 
 DOT source goes in, a picture comes out. Both native routes run in a process of their own: Graphviz writes to stderr as
 it pleases and overflows its stack on a chain of 300,000 nodes, and neither may reach the learner's kernel. `dot` is
@@ -39,7 +39,7 @@ def install() -> str:
 
 
 def which() -> str:
-    """Name who draws here: "dot" (system Graphviz), "pygraphviz", or "browser" (viz.js, by the widget)."""
+    """Name who draws here: "dot" (system Graphviz), "pygraphviz", or "browser" (only the explorer)."""
     forced = os.environ.get("AUTOLAB_LAYOUT")
     if forced:
         if forced not in ENGINES:
@@ -86,11 +86,6 @@ def render(dot_source: str, format: str = "svg") -> bytes:
     if done.stdout and (format != "svg" or done.stdout.rstrip().endswith(b"</svg>")):
         return done.stdout
     raise _failure(engine, done.returncode, done.stderr.decode(errors="replace"))
-
-
-def viz_js() -> str:
-    """Return the source of viz.js (an ES module; `(await instance()).renderString(dot, {format: "svg"})`), 1.2 MB."""
-    return (Path(__file__).parent / "static" / "viz.js").read_text(encoding="utf-8")
 
 
 def clean(picture: str) -> str:

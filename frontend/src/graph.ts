@@ -1,13 +1,14 @@
 // The graph: draws the cards and lines of what is open, and puts the state of one step into them.
 import { reducedMotion, svgEl } from "./dom";
-import { Card, Header, PartCard, fillTile, rowName, valueWords, type Look } from "./card";
+import { Card, Header, PartCard, fillTile } from "./card";
 import { keptWords } from "./kept";
 import { Equations } from "./equations";
+import { Looks } from "./looks";
 import { localFactor } from "./marks";
 import { partWord } from "./moods";
 import { layout, path, type Direction, type Placed, type Point } from "./placement";
-import { madeOf, resultsOf, sharersOf, timelineOf } from "./states";
-import { fitted, signed, sizes, textWidth } from "./text";
+import { resultsOf, timelineOf } from "./states";
+import { signed, sizes, textWidth } from "./text";
 import { hasTile, tile, tileSize } from "./tile";
 import { grouped, isBad, shapeWords, words } from "./values";
 import { Motion } from "./motion";
@@ -40,6 +41,7 @@ export class Graph {
   private readonly motion: Motion;
   private readonly naming: Naming;
   private readonly equations: Equations;
+  private readonly looks: Looks;
 
   constructor(
     readonly pane: HTMLElement,
@@ -57,6 +59,7 @@ export class Graph {
     this.backward = trace.frames.some(({ phase }) => phase === "backward");
     this.svg = svgEl("svg", { role: "group", "aria-label": "Computation graph", class: "al-graph" }) as SVGSVGElement;
     this.svg.append(defs());
+    this.looks = new Looks(trace, folding, this.folded, direction === "LR");
     this.equations = new Equations(trace);
     this.naming = new Naming(trace, folding);
     this.motion = new Motion(this);
@@ -74,9 +77,9 @@ export class Graph {
       const frame = svgEl("rect", { class: "al-frame", "data-id": id, rx: 12 });
       frames.set(id, frame);
       svg.append(frame);
-      this.headerOf.set(id, new Header(part, this.titleOfPart(part)));
+      this.headerOf.set(id, new Header(part, this.looks.titleOf(part)));
     }
-    for (const [key, { of }] of folded.boxes) this.cardOf.set(key, this.cardFor(of));
+    for (const [key, { of }] of folded.boxes) this.cardOf.set(key, this.looks.card(of));
     for (const link of folded.links) this.lines.push(this.drawLine(link));
     svg.append(...this.lines.map(({ g }) => g));
     const place = (id: string) => Number((folding.byId.get(id)?.first ?? id).slice(1));
@@ -119,7 +122,7 @@ export class Graph {
       drawn.g.addEventListener("focus", pick);
       drawn.g.classList.toggle("al-wrong", Boolean(node.error || node.mark));
       drawn.g.classList.toggle("al-wants", node.requires_grad);
-      const device = this.deviceOf(node);
+      const device = this.looks.deviceOf(node);
       if (device) drawn.g.querySelector(".al-card")?.setAttribute("data-device", device);
       for (const row of drawn.rows)
         row.g.addEventListener("click", (event) => {
@@ -129,7 +132,7 @@ export class Graph {
       const within = (this.folding.rows.get(node.id) ?? []).map((id) => this.nodeById.get(id) as TraceNode);
       const ids = new Set([node.id, ...within.map(({ id }) => id)]);
       const saved = this.trace.saved.filter((one) => ids.has(one.node)).map(({ id }) => id);
-      const valueText = card.look.lanes && node.shape?.length ? "" : this.valueTextOf(node);
+      const valueText = card.look.lanes && node.shape?.length ? "" : this.looks.valueOf(node);
       this.cards.push({
         ...drawn,
         node,
@@ -145,114 +148,10 @@ export class Graph {
     }
   }
 
-  // "gpu", "sim" for a simulated one, "" for the CPU.
-  private deviceOf({ device }: TraceNode): string {
-    if (!device || device === "cpu") return "";
-    const known = (this.trace.meta.devices ?? {}) as Record<string, { simulated: boolean }>;
-    return device.startsWith("sim") || known[device]?.simulated ? "sim" : "gpu";
-  }
-
   // Whether what flows along an edge is copied to another device.
   private copies({ parent, child }: TraceEdge): boolean {
     const [from, to] = [this.nodeById.get(parent), this.nodeById.get(child)];
     return to?.op === "to_copy" && Boolean(from?.device && to.device) && from?.device !== to.device;
-  }
-
-  private valueTextOf(node: TraceNode): string {
-    const results = resultsOf(node);
-    if (results.length)
-      return (
-        results
-          .slice(0, 3)
-          .map((one: { value: Value | null; shape: number[] | null }) => valueWords(one.value, one.shape) || "?")
-          .join(", ") + (results.length > 3 ? ", …" : "")
-      );
-    return valueWords(node.value, node.shape);
-  }
-
-  private titleOfPart(part: Part): string {
-    return this.trace.titles[part.id] ?? part.name;
-  }
-
-  private cardFor(of: string): Card | PartCard {
-    const part = this.folding.byId.get(of);
-    if (part) {
-      const wrong = this.trace.nodes.find(
-        (node) => (node.error || node.mark) && this.folding.around(node.id).includes(of),
-      );
-      return new PartCard(
-        part,
-        wrong ? (wrong.error ? "an operation failed" : wrong.mark) : "",
-        this.titleOfPart(part),
-      );
-    }
-    return new Card(this.lookOf(this.nodeById.get(of) as TraceNode));
-  }
-
-  private lookOf(node: TraceNode): Look {
-    const { trace, folding } = this;
-    const modules = [...folding.single].filter(([, op]) => op === node.id).map(([id]) => folding.byId.get(id) as Part);
-    const inside = (folding.rows.get(node.id) ?? []).map((id) => this.nodeById.get(id) as TraceNode);
-    const rows = inside
-      .filter((one) => one.kind !== "op" && !isNumber(one))
-      .map((one) => ({ node: one, name: fitted(rowName(one), 30, 12) }));
-    const title = trace.titles[node.id] ?? (madeOf(node) || node.id);
-    const sharers = node.kind === "leaf" ? sharersOf(trace, node) : [];
-    const notes = [
-      node.error.split(":")[0] ?? "",
-      node.mark,
-      node.cut ? `cut: ${node.cut}` : "",
-      sharers.length ? `shared by ${sharers.length} calls` : "",
-      node.device && node.device !== "cpu"
-        ? `on ${node.device}${this.deviceOf(node) === "sim" ? ", simulated" : ""}`
-        : "",
-    ].filter(Boolean);
-    const slots = this.backward && node.requires_grad && !node.shape?.length ? this.slotsOf(node.id) : [];
-    const numbers = trace.frames
-      .filter(({ receiver, node: at }) => receiver === node.id || at === node.id)
-      .flatMap(({ value, total }) => [value, total]);
-    const lanes =
-      this.lanes &&
-      (node.kind === "op" || node.kind === "data") &&
-      this.folded.links.some(({ start }) => start === node.id);
-    const type = modules[0]?.type ?? "";
-    const shapes = rows.find((row) => row.name === "W" && row.node.shape?.length === 2)?.node.shape;
-    const kind = modules.length
-      ? shapes
-        ? `${shapes[1]} → ${shapes[0]}`
-        : title.startsWith(type)
-          ? ""
-          : type
-      : this.operationWords(node, title);
-    return {
-      node,
-      title,
-      kind,
-      rows,
-      notes,
-      slots,
-      lanes,
-      longest: [node.value, node.grad, ...numbers]
-        .filter((v) => v && !v.shape.length)
-        .reduce((most, v) => (v && v.text.length > most.length ? v.text : most), "0"),
-      closes: modules[0] && folding.rows.has(node.id) ? modules[0].id : "",
-    };
-  }
-
-  // The operation's name where the title is a variable.
-  private operationWords(node: TraceNode, title: string): string {
-    if (node.kind !== "op" && node.kind !== "update") return "";
-    const { titles } = this.trace as unknown as { titles: Record<string, string> };
-    const merged = titles[`${node.id} op`];
-    return merged ?? (title === node.name || title === madeOf(node) ? "" : "");
-  }
-
-  private slotsOf(id: string): string[] {
-    const order: string[] = [];
-    const run = this.trace.frames.find(({ event, receiver }) => event === "contribution" && receiver === id)?.run;
-    for (const { event, receiver, edge, run: of } of this.trace.frames)
-      if (event === "contribution" && receiver === id && of === run && edge && !order.includes(edge)) order.push(edge);
-    return order;
   }
 
   private get lanes(): boolean {
@@ -719,10 +618,6 @@ export class Graph {
       behavior: reducedMotion() ? "auto" : "smooth",
     });
   }
-}
-
-function isNumber(node: TraceNode): boolean {
-  return node.kind === "data" && !node.name && !node.shape?.length;
 }
 
 function shapeWordsOf(node: TraceNode | undefined): string {

@@ -190,17 +190,6 @@ class TestWhoDraws:
             layout.svg(GRAPH)
 
 
-def test_viz_js_is_shipped_and_credited():
-    source = layout.viz_js()
-    version = re.match(r"/\*!\s*Viz\.js ([\d.]+)", source)[1]
-    assert re.search(r"export\s*\{[^}]*\binstance\b", source), (
-        "an ES module that exports instance()"
-    )
-    assert not re.search(r"""(?:import|from)\s*["']https?:""", source), "needs no network"
-    notices = (Path(__file__).parents[2] / "THIRD_PARTY_NOTICES").read_text(encoding="utf-8")
-    assert f"Viz.js {version}" in notices
-
-
 class TestTheProcessThatIsKept:
     @pytest.fixture(autouse=True)
     def process(self, monkeypatch):
