@@ -46,14 +46,12 @@ export function largest(rows: number[][]): number {
   return Math.max(0, ...rows.flat().filter(Number.isFinite).map(Math.abs));
 }
 
-// The paint of one number: more of the sign's colour, the larger it is.
-export function paint(number: number, top: number): string {
-  if (!Number.isFinite(number)) return "var(--not-a-number)";
-  const part = top ? Math.abs(number) / top : 0;
+// How one number is painted: the class of its sign, and how strong it is.
+export function paint(number: number, top: number): { class: string; style: string } {
+  if (!Number.isFinite(number)) return { class: "al-broken", style: "" };
+  const part = top ? Math.min(1, Math.abs(number) / top) : 0;
   const percent = part ? Math.round(8 + 72 * part) : 0;
-  return percent
-    ? `color-mix(in srgb, var(--${number < 0 ? "negative" : "positive"}) ${percent}%, var(--card))`
-    : "var(--card)";
+  return { class: number < 0 ? "al-cellminus" : "al-cellplus", style: `--part:${percent}%` };
 }
 
 export type Frame = "forward" | "backward" | "empty";
@@ -73,7 +71,7 @@ export function tile(value: Value | null, size: Size, frame: Frame): SVGElement 
         y: r * high,
         width: wide,
         height: high,
-        style: `fill:${paint(number, top)}`,
+        ...paint(number, top),
       }),
     ),
   );

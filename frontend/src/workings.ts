@@ -229,7 +229,7 @@ function picture(piece: Piece, x: number, middle: number, written: boolean): SVG
         x: x + c * CELL.width,
         y: y + r * CELL.height,
         ...CELL,
-        style: `fill:${paint(number, top / 0.55)}`,
+        ...paint(number, top / 0.55),
       }),
       svgEl("text", {
         class: "al-cellnumber",
