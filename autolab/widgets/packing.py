@@ -46,7 +46,11 @@ def pack(trace: Trace, numbers: bool = True, folding: Folding | None = None) -> 
     Without `numbers` no values, formulas and sentences: what stepping through a folded picture and searching need.
     """
     values = _Values()
-    told = beats.tell(trace, folding) if folding and numbers else {"beats": (), "titles": {}, "merged": {}}
+    told = (
+        beats.tell(trace, folding)
+        if folding and numbers
+        else {"beats": (), "titles": {}, "merged": {}}
+    )
     columns = {f.name: [_plain(getattr(b, f.name)) for b in told["beats"]] for f in fields(Beat)}
     parts = {
         name: _records(kind, getattr(trace, name), values, numbers)
