@@ -64,7 +64,7 @@ autolab.blame(F.cross_entropy(network(pixels), label), {"your digit": pixels})
 # %% [markdown] tags=["explain", "keep"]
 # All slopes of a result with respect to a tensor together are its **gradient**. It has the same shape as the tensor, with one slope for each number.
 #
-# We can also ask for the gradient with respect to the image instead of the parameters. The last picture shows that gradient, multiplied by the ink of each pixel: where it is vermillion, your ink raised the loss. So you can see which strokes misled the network.
+# We can also ask for the gradient with respect to the image instead of the parameters. The last picture shows that gradient, multiplied by the ink of each pixel: where it is green, your ink raised the loss. So you can see which strokes misled the network.
 #
 # One call of `backward()` found 78,010 slopes, and it took about as long as running the network a few times. The next sections show step by step how that is possible.
 #
