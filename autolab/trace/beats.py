@@ -294,17 +294,22 @@ class Sentences:
             with_ = f"with the gradient {value}" if value else "with the gradient that was given"
             handed = self._handed(outer).replace(f"`{self.title}`", "it", 1).rstrip(".")
             first = f"The backward pass starts at `{self.title}` {with_}"
-            return f"{first}; {handed}." if handed else f"{first}.", self._preview()
+            more = " ".join(filter(None, (self._sums(outer), self._preview())))
+            return f"{first}; {handed}." if handed else f"{first}.", more
         if not outer:
             return _sentence(self.frames[0].text), ""
-        return self._handed(outer), self._sums(outer)
+        turned = [_sentence(f.text) for f in self.frames if f.event in ("hook", "rule")]
+        return self._handed(outer), " ".join([*turned, self._sums(outer)]).strip()
 
     def _card(self, node: str) -> str:
         return self.names.card(node)
 
     def _preview(self) -> str:
-        if self.trace.meta.get("backward") != "dry":
+        meta = self.trace.meta
+        if meta.get("backward") != "dry":
             return ""
+        if meta.get("library") == "foreign":  # the steps of a learner's own engine
+            return meta.get("why", "").replace("Rehearsed: ", "Preview: ")
         return "Preview: backward() has not run, so nothing was changed."
 
     def _handed(self, sent: Sequence[Frame]) -> str:
@@ -369,6 +374,9 @@ class Sentences:
                 continue
             terms = self._terms(receiver)
             total = frame.total.text
+            if not _adds_up(terms, total):  # a rule or a learner's engine replaced what was there
+                lines.append(_sentence(frame.text))
+                continue
             added = f"{' + '.join(terms)} = {total}" if len(terms) > 1 else total
             complete = frame.event == "accumulate"
             if complete and node.kind == "leaf":
@@ -400,6 +408,13 @@ class Sentences:
 
 def _text(frame: Frame) -> str:
     return frame.value.text if frame.value is not None else "?"
+
+
+def _adds_up(terms: Sequence[str], total: str) -> bool:
+    """Return whether numbers as they are written add up to a total, as far as their rounding allows."""
+    numbers = [float(term.strip("()")) for term in terms]
+    rounding = 0.01 * max([abs(number) for number in numbers], default=0)
+    return not numbers or not abs(sum(numbers) - float(total)) > rounding
 
 
 def _listed(words: Sequence[str]) -> str:

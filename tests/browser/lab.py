@@ -203,7 +203,41 @@ class Explorer(Shown):
         self.graph = self.root.get_by_role("group", name="Computation graph", exact=True)
 
     def node(self, name: str) -> Locator:
+        """The card of a node, the box of a closed part, or the label of an open one."""
         return self.graph.get_by_role("button", name=re.compile(rf"^{re.escape(name)},"))
+
+    def go(self, step: int) -> None:
+        self.slider.fill(str(step))
+        self.at(step)
+
+    def focused(self) -> str:
+        """The accessible name of what has the focus."""
+        return self.root.evaluate(
+            "root => { const e = root.getRootNode().activeElement; return e?.ariaLabel || e?.textContent || ''; }"
+        )
+
+    @property
+    def menu(self) -> Locator:
+        return self.root.get_by_role("dialog", name="More")
+
+    def choose(self, name: str) -> None:
+        """Press a button of the menu."""
+        if self.menu.is_hidden():
+            self.button("More").click()
+        self.menu.get_by_role("button", name=name, exact=True).click()
+
+    def is_fine(self, *checks: str) -> None:
+        """Nothing of what checks.js looks for is found."""
+        for check in checks or ("unnamed", "unreachable", "crowded", "small", "faint"):
+            assert self.check(check) == [], check
+
+
+def opened(page: Page, widget: Any, folder: Path, number: int = 0) -> Explorer:
+    """The exported page of an explorer, or of what contains one."""
+    page.goto(widget.to_html(folder / "page.html").as_uri())
+    shown = Explorer(page, number)
+    expect(shown.graph).to_be_visible()
+    return shown
 
 
 class Panel(Shown):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Explorer, Notebook, Server, offline, script_says
-from playwright.sync_api import Browser, Locator, Page, expect
+from lab import Explorer, Notebook, Server, offline
+from playwright.sync_api import Browser, Locator, expect
 
 import autolab as torch
 
@@ -50,11 +50,7 @@ def network() -> torch.trace.Trace:
 
 ASKED: list[tuple[Callable[[], torch.trace.Trace], str, str, int]] = [
     (loop, "w", "grad", 0),
-    (loop, "w", "grad", 16),
-    (loop, "loss", "value", 0),
     (loop, "w(2)", "value", 0),
-    (loop, "v3", "grad", 0),
-    (network, "y", "shape", 0),
     (network, "v4", "shape", 0),
 ]
 
@@ -70,7 +66,7 @@ def forms(answer: Any) -> set[str]:
 def in_files(shown: Explorer, folder: Path) -> list[str]:
     """What is written in the picture of the step that is shown (as SVG; PNG and PDF are painted from the same) and in
     the film of all steps."""
-    shown.button("Tools").click()
+    shown.button("More").click()
     shown.root.get_by_role("spinbutton", name="Last step of the film").fill("9999")
     texts = []
     for name in ("SVG", "Film"):
@@ -229,75 +225,13 @@ def test_questions_are_answered_by_keyboard_on_a_page_without_a_kernel(
     page.wait_for_function("location.hash.includes('step=')")  # of the step before
     question.get_by_role("button", name="Show me").click()
     expect(said).to_have_text("It is 15.")
-    expect(shown.said.first).to_contain_text("x.grad is now 15")
+    expect(shown.said.first).to_contain_text("That is x.grad")
     assert [answers()["q1"][name] for name in ("answer", "tries", "right", "shown", "over")] == [
         "7",
         2,
         False,
         True,
         True,
-    ]
-    page.keyboard.press("End")
-    expect(shown.root.get_by_text("not yet", exact=True)).to_have_count(1)  # in the legend alone
-
-
-def test_what_is_typed_is_understood(page: Page) -> None:
-    says = lambda name, function, given: script_says(  # noqa: E731
-        page, f"(m, given) => given.map({function})", given
-    )
-    means: dict[str, Any] = {
-        "2*3*4": 24,
-        " -1/2 ": -0.5,
-        "2**3": 8,
-        "2^-1": 0.5,
-        "1e-3": 0.001,
-        "−4": -4,
-        "2 × 3": 6,
-        "(1 + 2) * 3": 9,
-    }
-    means |= {
-        "[1, 2*3]": [1, 6],
-        "[[1,2],[3,4]]": [[1, 2], [3, 4]],
-        "(2, 3)": [2, 3],
-        "2, 3": [2, 3],
-        "(2,)": [2],
-        "()": [],
-    }
-    means |= {
-        "tensor([1., 2.])": [1, 2],
-        "nan": "NaN",
-        "2x": None,
-        "1 2": None,
-        "[1": None,
-        "alert(1)": None,
-        "": None,
-        "[1] * 2": None,
-    }
-    number = "(text) => { const item = m.parse(text); return Number.isNaN(item) ? 'NaN' : item; }"
-    assert dict(zip(means, says("parse", number, list(means)))) == means
-    sizes = {
-        "(2, 3)": [2, 3],
-        "2 x 3": [2, 3],
-        "[2,3]": [2, 3],
-        "2": [2],
-        "()": [],
-        "(2,)": [2],
-        "2.5": None,
-        "2 by 3": None,
-    }
-    assert dict(zip(sizes, says("parseShape", "m.parseShape", list(sizes)))) == sizes
-    pairs = [
-        [0.333, 1 / 3, 1],
-        [0.33, 1 / 3, 0],
-        [0, 0, 1],
-        [1e-9, 0, 0],
-        [[1, 0], [1, 0], 1],
-        [[1, 0.01], [1, 0], 0],
-        [[1], 1, 0],
-        [None, "inf", 1],
-    ]
-    assert says("agree", "([a, b]) => Number(m.agree(a ?? Infinity, b, 0.005))", pairs) == [
-        same for _, _, same in pairs
     ]
 
 

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lab import Explorer, Notebook, Server, offline, script_says
-from playwright.sync_api import Browser, Locator, Page, expect
+from lab import Explorer, Notebook, Server, offline
+from playwright.sync_api import Browser, Locator, expect
 from test_ask import READ
 from test_learners import Learner
 
 import autolab as torch
-from autolab.practice.decision import alike
 
 
 def parts(shown: Explorer) -> tuple[Locator, Locator]:
@@ -115,23 +114,6 @@ def test_a_graph_is_played_by_keyboard_on_a_page_without_a_kernel(
         replies = page.evaluate("Object.values(autolabModels)[0].get('replies')")
         assert [replies[f"d{i}"]["tries"] for i in range(6)] == [2, 1, 2, 2, 1, 1]
         assert replies["d5"]["shown"] and replies["d2"]["belief"] == ""
-
-
-def test_numbers_are_near_where_python_says_so(page: Page) -> None:
-    pairs = [
-        [1, 1.009],
-        [1, 1.02],
-        [0.004, 0],
-        [0.006, 0],
-        [0, 0.004],
-        [0.0099, 0.01],
-        [-24, -24.2],
-        [-24, 24],
-        [0.3333, 1 / 3],
-        [0.5, 0.5051],
-    ]
-    found = script_says(page, "(m, given) => given.map(([a, b]) => m.near(a, b, 0.01))", pairs)
-    assert found == [alike(a, b) for a, b in pairs] and len(set(found)) == 2
 
 
 PRACTICE = """import autolab as torch

@@ -11,10 +11,10 @@ from typing import Any
 import nbformat
 import numpy as np
 import pytest
-from lab import Notebook, Server, Shown, script_says
+from lab import Notebook, Server, Shown
 from playwright.sync_api import Locator, Page, expect
 
-from autolab.widgets import TrainingDashboard, charts
+from autolab.widgets import TrainingDashboard
 
 MAKE = """import time
 import autolab as torch
@@ -162,48 +162,12 @@ def test_the_rate_is_changed_in_mid_run(lab: Notebook, dashboard: Dashboard) -> 
     lab.in_kernel("optimizer.param_groups[0]['lr'], dashboard.state", (0.01, "running"))
 
 
-def test_the_pace_is_chosen_before_and_while_it_runs(lab: Notebook, dashboard: Dashboard) -> None:
-    pace = dashboard.root.get_by_role("combobox", name="Pace")
-    expect(pace).to_have_value("0")
-    pace.select_option("3 a second")
-    lab.in_kernel("dashboard.pace", 3.0)
-    dashboard.button("Start").click()
-    expect(dashboard.badge).to_have_text("running")
-    pace.focus()
-    pace.press("End")
-    lab.in_kernel("dashboard.pace", 0.0)
-    lab.in_kernel("len(dashboard.history.records) > 20", True)
-    dashboard.button("Stop").click()
-
-
 def test_a_rate_that_no_kernel_takes_is_told(lab: Notebook, dashboard: Dashboard) -> None:
     """As in a notebook opened without running it; here the answer is lost on the way."""
     lab.execute("dashboard.on_msg(dashboard._on_message, remove=True)")
     dashboard.button("Learning rate times ten").click()
     expect(dashboard.alert).to_have_text(re.compile("^The kernel has not answered"), timeout=8000)
     lab.execute("dashboard.on_msg(dashboard._on_message)")
-
-
-def test_a_rate_with_many_digits_is_not_cut(lab: Notebook, dashboard: Dashboard) -> None:
-    lab.execute("dashboard.learning_rates = [0.0103054]")
-    expect(dashboard.rate).to_have_value("0.0103054")
-    assert dashboard.rate.evaluate("field => field.scrollWidth <= field.clientWidth"), (
-        "all of it can be read"
-    )
-
-
-def test_a_group_that_joins_the_optimizer_gets_a_control(
-    lab: Notebook, dashboard: Dashboard
-) -> None:
-    lab.execute(
-        "optimizer.add_param_group({'params': [torch.zeros(2, requires_grad=True)], 'lr': 0.3})"
-    )
-    dashboard.button("Step").click()
-    second = dashboard.root.get_by_role("textbox", name="Learning rate of group 1")
-    expect(second).to_have_value("0.3")
-    second.fill("0.03")
-    second.press("Enter")
-    lab.in_kernel("[g['lr'] for g in optimizer.param_groups]", [0.05, 0.03])
 
 
 def test_buttons_answer_while_a_cell_awaits_the_training(
@@ -244,31 +208,6 @@ def test_a_kernel_that_hears_no_button_says_so(lab: Notebook, dashboard: Dashboa
     lab.execute("module.hears_while_busy = heard")
 
 
-def test_the_kernels_interrupt_pauses_and_the_button_resumes(
-    lab: Notebook, dashboard: Dashboard
-) -> None:
-    cell(lab, "await dashboard.run()", wait=False)
-    expect(dashboard.badge).to_have_text("running", timeout=LATE)
-    lab._panel("await panel.sessionContext.session.kernel.interrupt();")
-    expect(dashboard.badge).to_have_text("paused", timeout=LATE)
-    lab.page.wait_for_function(
-        "jupyterapp.shell.currentWidget.content.widgets.at(-1).model.toJSON().outputs.length > 0"
-    )
-    outputs = errors_of_last_cell(lab)
-    assert outputs[0] in ("KeyboardInterrupt", "CancelledError"), "the cell has ended"
-    lab.page.wait_for_timeout(
-        500
-    )  # what was asked for in the meantime is dropped by the kernel, as after any error
-    lab.in_kernel("dashboard.state", "paused")
-    at = count(lab)
-    dashboard.button("Resume").click()
-    lab.in_kernel(f"len(dashboard.history.records) > {at + 5}", True)
-    lab.in_kernel(
-        "[r['step'] for r in dashboard.history.records] == list(range(1, 1 + len(dashboard.history.records)))",
-        True,
-    )
-
-
 @pytest.mark.parametrize("dashboard", ["make(1000, fail=40)"], indirect=True)
 def test_an_error_inside_the_training(lab: Notebook, dashboard: Dashboard) -> None:
     cell(lab, "await dashboard.run()", wait=False)
@@ -300,24 +239,6 @@ def test_examples_numbers_and_the_end(lab: Notebook, dashboard: Dashboard) -> No
     expect(dashboard.root.get_by_role("img", name="2: gradient norm 0.0667")).to_be_visible()
     for check in ("faint", "small", "unreachable"):
         assert dashboard.check(check) == [], check
-
-
-def test_nothing_flickers_and_updates_are_few(lab: Notebook, dashboard: Dashboard) -> None:
-    dashboard.button("Start").click()
-    expect(dashboard.badge).to_have_text("running")
-    curve = dashboard.chart("Loss").locator(".al-curve").first.element_handle()
-    seen = dashboard.root.evaluate(
-        """async (root) => {
-             const times = [], path = root.querySelector(".al-curve"), start = performance.now();
-             const watch = new MutationObserver(() => times.push(performance.now()));
-             watch.observe(path, { attributes: true, attributeFilter: ["d"] });
-             await new Promise((done) => setTimeout(done, 2000));
-             watch.disconnect();
-             return { updates: times.length, took: performance.now() - start };
-           }"""
-    )
-    assert 3 <= seen["updates"] <= seen["took"] / 1000 * 10 + 3
-    assert curve.evaluate("path => path.isConnected"), "the curve is drawn on, never anew"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -392,16 +313,6 @@ def test_an_exported_page_shows_the_finished_run(page: Page, tmp_path: Path) -> 
     for check in ("faint", "small", "unnamed", "unreachable"):
         assert shown.check(check) == [], check
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_script_and_kernel_agree_on_ticks(page: Page) -> None:
-    spans = [[0, 1], [0, 2.5], [-0.3, 0.3], [3, 3], [0, 1000], [1e-5, 3e-5], [17, 4711]]
-    said = script_says(
-        page,
-        "(m, spans) => spans.map(([low, high]) => m.ticks(low, high))",
-        spans,
-    )
-    assert said == [charts.ticks(*span) for span in spans]
 
 
 @pytest.mark.timed

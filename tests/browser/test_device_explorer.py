@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Explorer, Notebook, Server, Shown, script_says
+from lab import Explorer, Notebook, Server, Shown
 from playwright.sync_api import Locator, Page, expect
 
 import autolab as torch
@@ -103,49 +103,6 @@ def test_every_step_is_said_and_its_memory_shown(
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Home")
     view.at(0)
-
-
-def test_boxes_are_as_long_as_their_memory(
-    page: Page, made: DeviceExplorer, tmp_path: Path
-) -> None:
-    view = opened(page, made, tmp_path, step=len(made.trace.steps) - 1)
-    width = lambda device, name: (
-        view.box(device, name).evaluate("b => b.getBoundingClientRect().width") + 3
-    )  # the gap
-    x, w, a = width("cuda:0", "x"), width("cuda:0", "w"), width("cuda:1", "a")
-    taken = {
-        t.name: t.taken for t in made.trace.alive(len(made.trace.steps) - 1) if t.device != "cpu"
-    }
-    assert x / taken["x"] == pytest.approx(a / taken["a"], rel=0.02), "one scale for all devices"
-    assert (
-        view.box("cuda:0", "y").evaluate("b => getComputedStyle(b).borderTopStyle") == "dashed"
-    ), "too small to be drawn true"
-    assert w / taken["w"] >= x / taken["x"]
-    scale = view.root.locator(".al-scalebar").evaluate("b => b.getBoundingClientRect().width")
-    words = view.root.locator(".al-bytescale").inner_text()
-    bytes_ = {"KiB": 1024, "MiB": 1 << 20}[words.split()[1]] * int(words.split()[0])
-    assert scale / bytes_ == pytest.approx(x / taken["x"], rel=0.02)
-
-
-def test_the_queue_and_the_wait(page: Page, made: DeviceExplorer, tmp_path: Path) -> None:
-    wait = made.trace.waits[0]
-    at = step_of(made, "wait")
-    view = opened(page, made, tmp_path, step=at - 1)
-    queue = view.device("cuda:1").locator(".al-queue")
-    left = made.trace.queue(at - 1, "cuda:1")
-    assert len(left) >= 1 and made.trace.item(left[0]).name == "matmul"
-    expect(queue).to_have_text("queue: " + " then ".join(made.trace.item(i).name for i in left))
-    view.button("Next step").click()
-    expect(queue).to_have_text("queue: empty")
-    expect(view.details).to_contain_text("The host waits for cuda:1")
-    expect(view.details).to_contain_text(f"takes{text.duration(wait.end - wait.start)}")
-    assert view.item("wait for cuda:1").evaluate("g => g.classList.contains('al-current')")
-    # The wait ends where the queue does: its right edge is that of the last kernel.
-    right = lambda locator: locator.evaluate("r => r.getBoundingClientRect().right")
-    last = view.time.locator(f'[data-id="{left[-1]}"] .al-barshape')
-    assert right(view.item("wait for cuda:1").locator(".al-hostwait")) == pytest.approx(
-        right(last), abs=2
-    )
 
 
 def test_kernels_are_queued_at_work_and_done(
@@ -261,21 +218,6 @@ def test_memory_has_its_peak_and_what_was_refused(
     expect(view.item("out of memory").locator("text")).to_have_text("11.4 MiB refused")
 
 
-def test_zoom_spreads_the_line_of_time(page: Page, made: DeviceExplorer, tmp_path: Path) -> None:
-    view = opened(page, made, tmp_path)
-    view.button("Fit").click()
-    fitted = view.time.evaluate("s => [s.clientWidth, s.parentElement.clientWidth]")
-    assert fitted[0] <= fitted[1]
-    view.button("Zoom in").click()
-    assert view.time.evaluate("s => s.clientWidth") == pytest.approx(fitted[0] * 1.6, rel=0.01)
-    for _ in range(8):
-        view.button("Zoom in").click()
-    expect(view.item("matmul").first.locator("text")).to_have_text("matmul")
-    view.root.focus()
-    page.keyboard.press("0")
-    assert view.time.evaluate("s => s.clientWidth") == fitted[0]
-
-
 TEXTS = """(svg) => {
   const seen = [...svg.querySelectorAll("text")].filter((t) => t.textContent && getComputedStyle(t).display !== "none" && !t.closest(".al-later"));
   const boxes = seen.map((t) => [t.textContent, t.getBoundingClientRect()]), over = [], all = svg.getBoundingClientRect();
@@ -288,8 +230,7 @@ TEXTS = """(svg) => {
 }"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [480, 1300])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 480)])
 def test_can_be_read(
     page: Page, made: DeviceExplorer, tmp_path: Path, scheme: str, width: int
 ) -> None:
@@ -297,7 +238,7 @@ def test_can_be_read(
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     view = opened(page, made, tmp_path)
     expect(view.root).to_have_attribute("data-theme", scheme)
-    for step in range(0, len(made.trace.steps), 5):
+    for step in range(0, len(made.trace.steps), 9):
         view.slider.fill(str(step))
         for check in ("faint", "small", "unnamed", "unreachable"):
             assert view.check(check) == [], f"{check}, step {step}"
@@ -307,43 +248,6 @@ def test_can_be_read(
     for area in view.root.locator(".al-area").all():
         assert area.evaluate("a => a.scrollWidth <= a.clientWidth"), "no box is cut off"
 
-
-def test_the_line_of_now_does_not_cross_the_words_of_a_copy(page: Page, tmp_path: Path) -> None:
-    variables: dict[str, Any] = {"__name__": "cell"}
-    exec(compile(ONE_COPY, "cell.py", "exec"), variables)
-    widget = DeviceExplorer(variables["recording"])
-    crossed = """s => { const now = s.querySelector(".al-nowline"), x = now.getBBox().x;
-      return [...s.querySelectorAll(".al-copyword")].filter((t) => t.style.display !== "none" && !t.closest(".al-later")).map((t) => t.getBBox())
-        .filter((b) => b.x < x && x < b.x + b.width)
-        .map((b) => [0, 0.25, 0.5, 0.75, 1].some((p) => now.isPointInStroke(new DOMPoint(x, b.y + p * b.height)))); }"""
-    page.set_viewport_size({"width": 480, "height": 900})
-    found = []
-    view = opened(page, widget, tmp_path)
-    for step in range(len(widget.trace.steps)):
-        view.slider.fill(str(step))
-        found += view.time.evaluate(crossed)
-    assert found and not any(found), "words stand where the line would be, and it is broken there"
-
-
-def test_simulated_is_said_and_striped(page: Page, made: DeviceExplorer, tmp_path: Path) -> None:
-    view = opened(page, made, tmp_path)
-    for name in ("cuda:0", "cuda:1"):
-        expect(view.device(name)).to_contain_text("Simulated T4")
-        assert "repeating-linear-gradient" in view.device(name).evaluate(
-            "d => getComputedStyle(d).backgroundImage"
-        )
-    assert view.device("CPU").evaluate("d => getComputedStyle(d).backgroundImage") == "none"
-    expect(view.root.get_by_role("list", name="Legend")).to_contain_text("simulated GPU")
-
-
-ONE_COPY = """
-import autolab as torch
-with torch.cuda.simulate(memory="64MiB"), torch.record_devices() as recording:
-    x = torch.ones(1000, 400).to("cuda")
-    w = torch.full((400, 1000), 0.01, device="cuda", requires_grad=True)
-    h = (x @ w).relu()
-    (h * h).mean().backward()
-"""
 
 LONG = """
 import autolab as torch
@@ -378,42 +282,6 @@ def test_two_thousand_events(page: Page, tmp_path: Path) -> None:
     assert view.time.evaluate(TEXTS) == []
 
 
-def test_script_and_kernel_agree_on_words_and_states(page: Page, made: DeviceExplorer) -> None:
-    seconds = [0, 1e-10, 12e-9, 2.5e-6, 999.4e-6, 0.9996e-3, 1.2345e-3, 0.0999, 4, 61.234, 1234.5]
-    counts = [
-        0,
-        1,
-        512,
-        2176,
-        2200,
-        1023,
-        1024,
-        20_000,
-        2**20 - 1,
-        2**20,
-        2**30,
-        1000 * 1024,
-        123_456_789,
-    ]
-    said = script_says(
-        page,
-        """(m, data, seconds, counts) => {
-             const story = new m.Story(data);
-             const per = (f) => data.frames.map((_, i) => ["cuda:0", "cuda:1"].map((d) => f(i, d)));
-             return { seconds: seconds.map(m.timeWords), counts: counts.map(m.bytesWords), used: per((i, d) => story.inUse(i, d)),
-                      queue: per((i, d) => story.queue(i, d).map((k) => k.id)) };
-           }""",
-        made.data,
-        seconds,
-        counts,
-    )
-    assert said["seconds"] == [text.duration(s) for s in seconds]
-    assert said["counts"] == [text.size(c) for c in counts]
-    steps, devices = range(len(made.trace.steps)), ("cuda:0", "cuda:1")
-    assert said["used"] == [[made.trace.in_use(i, d) for d in devices] for i in steps]
-    assert said["queue"] == [[made.trace.queue(i, d) for d in devices] for i in steps]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_graph_explorer_colours_by_device(page: Page, tmp_path: Path, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -429,9 +297,8 @@ def test_the_graph_explorer_colours_by_device(page: Page, tmp_path: Path, scheme
     fill = lambda name: (
         shown.node(name).locator(".al-card").evaluate("c => getComputedStyle(c).fill")
     )
-    assert "al-simulated" in fill("moved") and fill("w") == (
-        "rgb(255, 255, 255)" if scheme == "light" else "rgb(38, 40, 43)"
-    )
+    assert "al-simulated" in fill("moved") and "al-simulated" not in fill("w")
+    shown.choose("Legend")
     legend = shown.root.get_by_role("group", name="Devices", exact=True)
     expect(legend).to_have_text("CPUcuda:0Simulated T4copied to another device")
     expect(shown.graph.locator(".al-edge.al-copy")).to_have_count(2)

@@ -102,4 +102,4 @@ def test_it_steps_in_a_frame_that_may_run_scripts_but_is_nobodys(
     shown.slider.focus()
     page.keyboard.press("End")
     shown.at(24)
-    expect(shown.said).to_contain_text("v1 is done")
+    expect(shown.said).to_contain_text("That is x.grad")

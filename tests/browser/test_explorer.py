@@ -1,49 +1,42 @@
-"""The explorer in JupyterLab: clicks and keys, and what the kernel knows of them."""
+"""The explorer in JupyterLab: clicks, keys and themes, and what the kernel knows of them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from lab import Notebook, learners_trace
+import pytest
+from lab import Notebook, Server, learners_trace
 from playwright.sync_api import expect
 
 TRACE = learners_trace()
 LAST = len(TRACE.frames) - 1
-ARRIVALS = [
-    f.index for f in TRACE.frames if f.event == "contribution" and f.receiver == "n0"
-]  # x gets three
 
 
-def test_buttons_and_slider_step(notebook: Notebook) -> None:
+def test_buttons_and_slider_go_from_beat_to_beat(notebook: Notebook) -> None:
     notebook.button("Next step").click()
     notebook.button("Next step").click()
     notebook.in_kernel("explorer.step", 2)
     notebook.button("Previous step").click()
     notebook.in_kernel("explorer.step", 1)
-    notebook.button("Last step").click()
+    notebook.go(6)
+    notebook.button("Next step").click()  # the seed is a part of this beat
+    notebook.in_kernel("explorer.step", 8)
+    expect(notebook.slider).to_have_attribute("aria-valuetext", f"Step 9 of {LAST + 1}, backward")
+    notebook.root.get_by_text("x · x", exact=True).last.click()  # its place on the timeline
     notebook.in_kernel("explorer.step", LAST)
-    notebook.button("Next step").click()
-    notebook.at(LAST)
-    notebook.button("First step").click()
-    notebook.in_kernel("explorer.step", 0)
-    notebook.button("Previous step").click()
-    notebook.at(0)
-    notebook.slider.fill("7")
-    notebook.in_kernel("explorer.step", 7)
-    expect(notebook.slider).to_have_attribute("max", str(LAST))
-    expect(notebook.slider).to_have_attribute("aria-valuetext", f"Step 8 of {LAST + 1}, backward")
 
 
 def test_keys_step(notebook: Notebook) -> None:
     notebook.root.focus()
     for key, step in (
         ("ArrowRight", 1),
-        ("ArrowRight", 2),
-        ("ArrowLeft", 1),
+        ("ArrowLeft", 0),
+        ("ArrowLeft", 0),
         ("End", LAST),
         ("ArrowRight", LAST),
+        ("Shift+ArrowLeft", 21),
         ("Home", 0),
-        ("ArrowLeft", 0),
     ):
         notebook.page.keyboard.press(key)
         notebook.at(step)
@@ -51,45 +44,36 @@ def test_keys_step(notebook: Notebook) -> None:
     notebook.in_kernel("explorer.step", LAST)
 
 
-def test_space_plays_and_pauses(notebook: Notebook) -> None:
-    notebook.execute("explorer.interval = 60")
+def test_play_pauses_stops_at_the_end_and_starts_over(notebook: Notebook) -> None:
+    notebook.execute("explorer.interval = 300")
     notebook.root.focus()
     notebook.page.keyboard.press(" ")
     expect(notebook.button("Pause")).to_be_visible()
+    expect(notebook.said).to_have_attribute("aria-live", "off")
     expect(notebook.slider).not_to_have_value("0")
     notebook.page.keyboard.press(" ")
-    expect(notebook.button("Play")).to_be_visible()
     notebook.in_kernel("explorer.playing", False)
-    stopped = notebook.slider.input_value()
-    notebook.page.wait_for_timeout(200)
-    notebook.at(int(stopped))
-
-
-def test_play_stops_at_the_end_and_starts_over(notebook: Notebook) -> None:
+    expect(notebook.said).to_have_attribute("aria-live", "polite")
     notebook.execute(f"explorer.interval = 50; explorer.step = {LAST - 2}")
     notebook.at(LAST - 2)
     notebook.button("Play").click()
     notebook.at(LAST)
-    expect(notebook.button("Play")).to_be_visible()
     notebook.in_kernel("(explorer.playing, explorer.step)", (False, LAST))
     notebook.execute("explorer.interval = 5000")
     notebook.button("Play").click()
-    notebook.at(0)
     notebook.in_kernel("(explorer.playing, explorer.step)", (True, 0))
     notebook.button("Pause").click()
     notebook.in_kernel("explorer.playing", False)
 
 
 def test_the_kernel_steps_selects_and_plays(notebook: Notebook) -> None:
-    notebook.execute("explorer.step = 5")
+    notebook.execute("explorer.step = 5; explorer.selected = 'w'")
     notebook.at(5)
-    notebook.execute("explorer.selected = 'w'")
     expect(notebook.node("w")).to_have_attribute("aria-pressed", "true")
     notebook.in_kernel("explorer.selected", "n8")
     notebook.execute("explorer.step = 10_000")
     notebook.at(LAST)
     notebook.execute("explorer.step = 0; explorer.interval = 50; explorer.playing = True")
-    expect(notebook.button("Pause")).to_be_visible()
     notebook.at(LAST)
 
 
@@ -108,183 +92,125 @@ def test_click_and_focus_select_a_node(notebook: Notebook) -> None:
     expect(notebook.details).to_contain_text("w, a leaf")
     notebook.node("v1").focus()
     notebook.in_kernel("explorer.selected", "n1")
-    expect(notebook.node("w")).to_have_attribute("aria-pressed", "false")
     notebook.page.keyboard.press("ArrowDown")  # along the line to s
     notebook.in_kernel("explorer.selected", "n4")
-    notebook.page.keyboard.press("ArrowUp")
-    notebook.in_kernel("explorer.selected", "n1")
-    notebook.page.keyboard.press(
-        "ArrowRight"
-    )  # steps also with the focus on a node; what was selected stays
-    notebook.in_kernel("(explorer.step, explorer.selected)", (1, "n1"))
+    notebook.page.keyboard.press("ArrowRight")  # a step; what was selected stays
+    notebook.in_kernel("(explorer.step, explorer.selected)", (1, "n4"))
     notebook.page.keyboard.press("Escape")
     notebook.in_kernel("explorer.selected", "")
-    notebook.page.keyboard.press(" ")
-    notebook.in_kernel("(explorer.selected, explorer.playing)", ("n1", False))
+    notebook.node("w").click()
     notebook.button("Follow the steps").click()
     notebook.in_kernel("explorer.selected", "")
 
 
-def test_tab_reaches_everything(notebook: Notebook) -> None:
+def test_tab_reaches_everything_and_focus_is_seen(notebook: Notebook) -> None:
     notebook.root.focus()
     reached = []
-    for _ in range(17):
+    for _ in range(10):
         notebook.page.keyboard.press("Tab")
-        reached.append(
-            notebook.root.evaluate(
-                """root => { const e = root.getRootNode().activeElement;
-                           return e ? e.getAttribute('aria-label') || e.textContent : ''; }"""
-            )
-        )
-    names = [
-        "First step",
-        "Previous step",
-        "Play",
-        "Next step",
-        "Last step",
-        "Step",
-        "Step number",
-        "Speed",
-    ]
-    names += ["Zoom out", "Zoom in", "Fit", "Top to bottom", "Paths", "Tools"]
-    assert reached[: len(names)] == names
-    box, *after = reached[len(names) :]
-    assert box.partition(",")[0] in [node.label for node in TRACE.nodes]
-    assert [name for name in after if name != "Map"][0] == "Details", (
-        "the graph is one stop, its map another"
-    )
+        reached.append(notebook.focused())
+    names = [name for name in reached if name not in ("Map", "Details")]
+    assert names[0].startswith("x, leaf"), "the graph is one stop"
+    assert names[1:7] == ["Previous step", "Play", "Next step", "Step", "What if", "More"]
+    look = "b => getComputedStyle(b).outlineStyle"
+    notebook.root.focus()
+    notebook.page.keyboard.press("Tab")
+    ring = notebook.node("x").locator(".al-ring")
+    assert ring.evaluate("r => getComputedStyle(r).stroke") != "none"
+    notebook.slider.focus()
+    notebook.page.keyboard.press("Shift+Tab")
+    assert notebook.button("Next step").evaluate(look) == "solid"
 
 
 def test_enter_takes_the_step_number_that_was_typed(notebook: Notebook) -> None:
     """JupyterLab takes the key away from a field, so that it does not say that it changed."""
-    field = notebook.root.get_by_role("spinbutton", name="Step number", exact=True)
+    notebook.button("More").click()
+    field = notebook.menu.get_by_role("spinbutton", name="Step number", exact=True)
     for number in ("3", "5"):
         field.click()
         notebook.page.keyboard.press("ControlOrMeta+a")
         notebook.page.keyboard.type(number)
         notebook.page.keyboard.press("Enter")
         notebook.at(int(number) - 1)
+    notebook.page.keyboard.press("Escape")
 
 
-def test_details_of_a_node(notebook: Notebook) -> None:
-    notebook.execute("explorer.step = 1")
-    notebook.node("v1").click()
+def test_inspect_shows_facts_formulas_and_what_arrives(notebook: Notebook) -> None:
     details = notebook.details
-    for name, value in (
-        ("grad_fn", "MulBackward0"),
-        ("is_leaf", "False"),
-        ("requires_grad", "True"),
-        ("dtype", "float32"),
-        ("device", "cpu"),
-    ):
-        expect(details.get_by_role("term").filter(has_text=re.compile(f"^{name}$"))).to_be_visible()
-        expect(
-            details.locator("dt", has_text=re.compile(f"^{name}$")).locator(
-                "xpath=following-sibling::dd[1]"
-            )
-        ).to_have_text(value)
+    notebook.go(4)
+    expect(details.get_by_role("heading", name="A value is computed")).to_be_visible()
+    expect(details.locator("math").nth(1)).to_have_text(re.compile("0.762≈tanh1"))
+    assert details.locator("math").first.evaluate("m => m.offsetHeight ?? 11") > 10
+    notebook.node("v1").click()
+    facts = [("grad_fn", "MulBackward0"), ("is_leaf", "False"), ("dtype", "float32")]
+    for name, value in facts:
+        term = details.locator("dt", has_text=re.compile(f"^{name}$"))
+        expect(term.locator("xpath=following-sibling::dd[1]")).to_have_text(value)
     expect(details).to_contain_text("s = x * x + 3 * x")
-    expect(details).to_contain_text("line 7")
-    rows = details.get_by_role("table", name="Saved by v1").get_by_role("row")
-    expect(rows.nth(1).get_by_role("cell")).to_have_text(
-        ["self: x", "2", "[]", "4 B", "0", "alive"]
-    )
-    expect(rows.nth(2).get_by_role("cell")).to_have_text(
-        ["other: x", "2", "[]", "4 B", "0", "alive"]
-    )
-    notebook.button("Last step").click()
-    expect(rows.nth(1).get_by_role("cell").last).to_have_text("freed")
-    notebook.node("x").click()
-    expect(details).to_contain_text("x, a leaf")
-
-
-def test_a_forward_step_shows_formula_numbers_and_value(notebook: Notebook) -> None:
-    notebook.slider.fill("4")
-    expect(notebook.said).to_contain_text("t = tanh(v3) ≈ 0.762")
-    step = notebook.details
-    expect(step.get_by_role("heading", name="A value is computed")).to_be_visible()
-    formulas = step.locator("math")
-    expect(formulas.nth(0)).to_have_text(re.compile(r"t=tanhv3"))
-    expect(formulas.nth(1)).to_have_text(re.compile(r"0.762≈tanh1"))
-    expect(formulas.nth(2)).to_contain_text("∂")
-    assert formulas.nth(0).evaluate("m => m.getBoundingClientRect().height") > 10, (
-        "MathML is laid out"
-    )
-
-
-def test_contributions_arrive_one_by_one(notebook: Notebook) -> None:
-    terms = notebook.details.locator(".al-term")
-    seen = []
-    for index in ARRIVALS:
-        notebook.slider.fill(str(index))
-        expect(
-            notebook.details.get_by_role("heading", name="A contribution arrives")
-        ).to_be_visible()
-        seen.append([t.split("\n")[-1] for t in terms.all_inner_texts()])
-        state = TRACE.states(index)["n0"]
-        expect(notebook.node("x")).to_have_attribute("aria-label", re.compile(f"gradient {state}"))
-    assert seen == [
-        ["nothing", "0.441", "0.441"],
-        ["0.441", "0.294", "0.735"],
-        ["0.735", "0.294", "1.03"],
-    ]
-    for line in ("≈0.147·2", "≈0.294"):  # the chain is broken at its signs of equality
-        expect(notebook.details.locator("math", has_text=line).first).to_be_visible()
-    notebook.slider.fill("23")
-    expect(
-        notebook.details.get_by_role("heading", name="The gradient is accumulated")
-    ).to_be_visible()
-    assert [t.split("\n")[-1] for t in terms.all_inner_texts()] == ["nothing", "1.03", "1.03"]
-    notebook.button("Last step").click()
-    expect(notebook.details).to_contain_text(
-        "Freed: self, other, 8 B. A second backward through v1 would need them."
-    )
-
-
-def test_matrices_are_coloured_tables_with_a_scale(notebook: Notebook) -> None:
+    saved = details.get_by_role("table", name="Saved by v1").get_by_role("row").nth(1)
+    expect(saved.get_by_role("cell")).to_have_text(["self: x", "2", "[]", "4 B", "0", "alive"])
+    notebook.go(LAST)
+    expect(saved.get_by_role("cell").last).to_have_text("freed")
+    terms = details.locator(".al-term")
+    notebook.page.keyboard.press("Escape")
+    notebook.go(21)
+    expect(details.get_by_role("heading", name="A contribution arrives")).to_be_visible()
+    assert [t.split("\n")[-1] for t in terms.all_inner_texts()] == ["0.441", "0.294", "0.735"]
     notebook.node("w").click()
-    table = notebook.details.get_by_role("table", name="value of w")
-    expect(table.get_by_role("cell")).to_have_text(["1", "-2", "0.5", "4"])
-    colours = table.get_by_role("cell").evaluate_all(
-        "cells => cells.map((c) => getComputedStyle(c).backgroundColor)"
-    )
-    assert colours == [
-        "rgb(245, 215, 191)",
-        "rgb(128, 185, 217)",
-        "rgb(250, 235, 223)",
-        "rgb(213, 94, 0)",
-    ]
-    expect(
-        notebook.details.get_by_role(
-            "img", name="Colour scale from -4 (blue) through 0 (white) to 4 (vermillion)"
-        )
-    ).to_be_visible()
+    cells = details.get_by_role("table", name="value of w").get_by_role("cell")
+    expect(cells).to_have_text(["1", "-2", "0.5", "4"])
+    colour = "cells => new Set(cells.map((c) => getComputedStyle(c).backgroundColor)).size"
+    assert cells.evaluate_all(colour) == 4
 
 
-def test_gradient_states_are_the_kernels_at_every_step(notebook: Notebook) -> None:
-    words = {
-        "none": "not yet",
-        "zero": "zero",
-        "contribution": "contribution",
-        "accumulated": "accumulated",
-        "freed": "freed",
-    }
-    wants = [node.id for node in TRACE.nodes if node.requires_grad]
+def test_every_step_says_the_states_that_the_kernel_knows(notebook: Notebook) -> None:
+    words = {"none": "not yet"}
+    shown = {node.id: node.label for node in TRACE.nodes if node.requires_grad}
     notebook.root.focus()
+    for index in (0, 8, 12, 18, 20, 24):
+        notebook.go(index)
+        for node, label in shown.items():
+            state = TRACE.states(index)[node]
+            name = notebook.node(label).get_attribute("aria-label") or ""
+            assert f"gradient {words.get(state, state)}" in name, f"step {index}"
+
+
+def test_the_chain_rule_stands_on_its_edge_and_sums_in_slots(notebook: Notebook) -> None:
+    notebook.go(20)
+    edge = notebook.graph.locator(".al-edge.al-now .al-pilltext")
+    expect(edge).to_have_text(["0.147 × 3 ≈ 0.441"])
+    slots = notebook.node("x").locator(".al-slot")
+    expect(slots).to_have_text(["0.441", "", ""])
+    notebook.go(24)
+    expect(slots).to_have_text(["0.441", "0.294", "0.294"])
+    expect(notebook.said).to_contain_text("x now holds 0.441 + 0.294 + 0.294 = 1.03.")
+
+
+def test_the_narration_and_the_graph_stay_where_they_are(notebook: Notebook) -> None:
+    place = lambda: [  # noqa: E731
+        part.bounding_box() for part in (notebook.graph, notebook.button("Play"), notebook.said)
+    ]
+    before = place()
     for index in range(LAST + 1):
-        notebook.at(index)
-        assert notebook.check("gradientWords") == {
-            node: words[TRACE.states(index)[node]] for node in wants
-        }, f"step {index}"
-        notebook.page.keyboard.press("ArrowRight")
+        notebook.go(index)
+        assert place() == before, f"step {index}"
 
 
-def test_the_step_is_announced_politely(notebook: Notebook) -> None:
-    expect(notebook.said).to_have_attribute("aria-live", "polite")
+def test_a_token_travels_unless_less_motion_is_asked_for(notebook: Notebook) -> None:
+    notebook.go(18)
+    notebook.page.wait_for_timeout(1500)
     notebook.button("Next step").click()
-    expect(notebook.said).to_have_text("Step 2 of 25, forward v2 = x * 3 = 6")
-    notebook.slider.fill("8")
-    expect(notebook.said).to_have_text("Step 9 of 25, backward z sends [[1, 1], [1, 1]] to v4")
+    expect(notebook.graph.locator(".al-token").first).to_be_attached()
+    expect(notebook.graph.locator(".al-token")).to_have_count(0)
+    notebook.page.emulate_media(reduced_motion="reduce")
+    try:
+        notebook.go(18)
+        notebook.button("Next step").click()
+        notebook.at(20)
+        assert notebook.check("moving") == 0
+        expect(notebook.node("x").locator(".al-slot").first).to_have_text("0.441")
+    finally:
+        notebook.page.emulate_media(reduced_motion="no-preference")
 
 
 def test_shortcuts_of_jupyterlab_do_not_leak(notebook: Notebook) -> None:
@@ -296,7 +222,6 @@ def test_shortcuts_of_jupyterlab_do_not_leak(notebook: Notebook) -> None:
             notebook.page.keyboard.press(key)
     notebook.page.wait_for_timeout(300)
     assert cells.count() == before
-    assert notebook.page.get_by_role("dialog").count() == 0
     # The same key reaches JupyterLab as soon as the focus is elsewhere: the keys above were kept, not dead.
     notebook.page.locator(".jp-Notebook .cm-content").first.click()
     notebook.page.keyboard.press("Escape")
@@ -304,3 +229,86 @@ def test_shortcuts_of_jupyterlab_do_not_leak(notebook: Notebook) -> None:
     expect(cells).to_have_count(before + 1)
     notebook.command("notebook:undo-cell-action")
     expect(cells).to_have_count(before)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everything_can_be_read_and_reached_in_both_themes(notebook: Notebook, theme: str) -> None:
+    with notebook.theme(theme):
+        expect(notebook.root).to_have_attribute("data-theme", theme)
+        notebook.node("v4").click()
+        for step in (0, 4, 12, LAST):
+            notebook.go(step)
+            notebook.page.wait_for_timeout(350)  # colours fade in
+            notebook.is_fine()
+
+
+def test_the_checks_find_what_they_look_for(notebook: Notebook) -> None:
+    notebook.node("v4").click()
+    assert notebook.details.is_visible()
+    break_it = """(root, css) => { const style = document.createElement('style');
+                                   style.textContent = css; style.id = 'broken'; root.parentNode.append(style); }"""
+    for check, css, expected in (
+        ("faint", ".al-kind { fill: #999 !important; }", "al-kind"),
+        ("faint", ".al-facts dt { color: #999 !important; }", "dt"),
+        ("small", ".al-kind { font-size: 10px !important; }", "al-kind"),
+        ("crowded", ".al-kind { transform: translateX(60px); }", "outside"),
+        ("crowded", ".al-title { transform: translateY(14px); }", "over each other"),
+    ):
+        notebook.root.evaluate(break_it, css)
+        complaints = notebook.check(check)
+        notebook.root.evaluate("root => root.parentNode.querySelector('#broken').remove()")
+        assert any(expected in complaint for complaint in complaints), f"{check} does not see {css}"
+    button = notebook.button("More").element_handle()
+    button.evaluate("b => b.removeAttribute('aria-label')")
+    assert any("button" in complaint for complaint in notebook.check("unnamed"))
+    button.evaluate("b => b.setAttribute('aria-label', 'More')")
+
+
+def test_a_narrow_page_goes_from_top_to_bottom(notebook: Notebook) -> None:
+    wide = notebook.graph.bounding_box()
+    notebook.page.set_viewport_size({"width": 640, "height": 1000})
+    notebook.command("application:toggle-left-area")
+    try:
+        notebook.page.wait_for_function(
+            "() => jupyterapp.shell.currentWidget.node.offsetWidth < 640"
+        )
+        notebook.page.wait_for_timeout(400)
+        narrow = notebook.graph.bounding_box()
+        assert wide and narrow
+        assert wide["width"] > wide["height"] and narrow["height"] > narrow["width"]
+        assert notebook.root.evaluate("root => root.scrollWidth <= root.clientWidth")
+        notebook.is_fine("small", "crowded")
+    finally:
+        notebook.command("application:toggle-left-area")
+        notebook.page.set_viewport_size({"width": 1500, "height": 1000})
+
+
+def test_print_leaves_the_controls_out(notebook: Notebook) -> None:
+    notebook.page.emulate_media(media="print")
+    try:
+        assert not notebook.button("Play").is_visible()
+        assert notebook.graph.is_visible()
+    finally:
+        notebook.page.emulate_media(media="screen")
+
+
+def test_widgets_that_appear_in_a_dark_notebook_are_dark(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
+    """A widget is drawn before it is on the page, where nothing has a style yet."""
+    shown = (
+        "torch.explore(x * x)",
+        "torch.widgets.Prediction('?', choices=['1', '2'])",
+        "torch.widgets.FreezePanel(torch.nn.Linear(2, 2))",
+        "torch.widgets.ConvExplorer(torch.ones(3, 3), torch.ones(2, 2))",
+        "torch.widgets.TrainingDashboard([])",
+    )
+    setup = "import autolab as torch\nx = torch.tensor(2.0, requires_grad=True)"
+    server.write("dark.ipynb", setup, *shown)
+    notebook = open_notebook("dark.ipynb")
+    with notebook.theme("dark"):
+        notebook.run_cells()
+        roots = notebook.page.locator("[data-theme]")
+        expect(roots).to_have_count(len(shown), timeout=30_000)
+        themes = roots.evaluate_all("roots => roots.map((root) => root.dataset.theme)")
+        assert themes == ["dark"] * len(shown)

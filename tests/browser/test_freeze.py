@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Explorer, Notebook, Panel, Server, offline, script_says
+from lab import Explorer, Notebook, Panel, Server, offline
 from playwright.sync_api import Browser, Page, expect
 
 import autolab as torch
@@ -211,41 +211,6 @@ def test_an_exported_page_shows_and_explains(page: Page, tmp_path: Path) -> None
     for check in ("faint", "small", "unnamed"):
         assert panel.check(check) == [], check
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_all_columns_are_seen_where_the_panel_is_narrow_and_the_page_is_not(
-    page: Page, tmp_path: Path
-) -> None:
-    """As in JupyterLab with its file browser open: less than half of the page is the panel's."""
-    page.set_viewport_size({"width": 1000, "height": 900})
-    widget = FreezePanel(torch.vision.models.resnet_digits(weights=None))
-    widget.preset("Head only")
-    page.goto(widget.to_html(tmp_path / "freeze.html").as_uri())
-    page.evaluate("document.body.style.width = '355px'")
-    panel = Panel(page)
-    expect(panel.row("avgpool AdaptiveAvgPool2d")).to_be_visible()
-    broken = """all => all.filter((e) => { const r = document.createRange(); r.selectNodeContents(e); return r.getClientRects().length > 1; })
-                       .map((e) => e.textContent)"""
-    assert panel.tree.locator(".al-module, .al-type").evaluate_all(broken) == []
-    assert panel.tree.evaluate("e => e.offsetWidth <= e.parentElement.clientWidth")
-
-
-def test_script_and_kernel_agree_on_states(page: Page) -> None:
-    from autolab.widgets.freeze import subtree
-
-    trainable = {
-        "": True,
-        "a": True,
-        "a.b": False,
-        "ab": False,
-        "c.d": "mixed",
-        "e.f": False,
-        "e.g": False,
-    }
-    paths = ["", "a", "a.b", "ab", "c", "c.d", "e", "x"]
-    states = "(m, trainable, paths) => paths.map((path) => m.stateOf(trainable, path))"
-    said = script_says(page, states, trainable, paths)
-    assert said == [subtree(trainable, path) for path in paths]
 
 
 def test_the_graph_beside_a_frozen_first_layer_is_drawn(browser: Browser, tmp_path: Path) -> None:

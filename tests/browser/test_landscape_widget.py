@@ -46,7 +46,7 @@ def test_a_page_steps_and_the_explorer_goes_along(page: Page, tmp_path: Path) ->
     page.keyboard.press("ArrowRight")
     expect(land.said).to_contain_text("SGD after step 1: w = 1.84, b = -0.200, loss 3.79")
     explorer.at(race.linked["bounds"][0])
-    explorer.button("First step").click()
+    explorer.root.press("Home")
     expect(land.said).to_contain_text("at the start")
     page.keyboard.press("Tab")
     land.root.get_by_role("radio", name="Arrows of momentum").check()

@@ -128,12 +128,6 @@ def test_gradients_appear_when_their_step_has_come(shown: Exported) -> None:
     expect(image).to_have_count(0)
 
 
-def test_before_its_step_a_layer_has_only_its_card(shown: Exported) -> None:
-    section = shown.open("average pooling", 0)
-    expect(section.get_by_role("group", name="Formula card")).to_be_visible()
-    expect(section.get_by_role("img")).to_have_count(0)
-
-
 def test_the_card_is_filled_in_and_folds_away(shown: Exported) -> None:
     section = shown.open("convolution", step_of("convolution", "compute"))
     card = section.get_by_role("group", name="Formula card")
@@ -154,51 +148,6 @@ def test_the_card_is_filled_in_and_folds_away(shown: Exported) -> None:
     shown.at(step_of("convolution", "compute") + 1)
     expect(card).to_be_hidden()
     assert button.evaluate("e => e.getRootNode().activeElement === e"), "the focus outlives a step"
-
-
-def test_max_pooling_marks_the_winners_and_where_the_gradient_went(shown: Exported) -> None:
-    section = shown.open("max pooling", step_of("max pooling", "contribution"))
-    there, back = (
-        picture(section, "x, feature maps in"),
-        picture(section, "gradient of x, sent back"),
-    )
-    marks = panel("max pooling", "x")["marks"]
-    for image in (there, back):
-        expect(image.locator("canvas")).to_have_count(3)
-        places = [
-            image.locator("svg")
-            .nth(i)
-            .locator("circle")
-            .evaluate_all("all => all.map(c => [c.cy.baseVal.value, c.cx.baseVal.value])")
-            for i in range(3)
-        ]
-        assert places == [[[r + 0.5, c + 0.5] for r, c, _ in channel] for channel in marks]
-        assert all(len(channel) == 16 for channel in marks)
-    gradient = panel("max pooling", "x", 1)
-    for number, (plane, channel) in enumerate(zip(gradient["numbers"], marks)):
-        coloured = {i for i, v in enumerate(pixels(back, number)) if v != "#ffffff"}
-        assert coloured <= {8 * r + c for r, c, _ in channel}
-        assert len(coloured) == sum(
-            1 for row in plane for v in row if heat.color(v, gradient["scale"]) != "#ffffff"
-        )
-    first = there.locator("canvas").first.bounding_box()
-    laid = there.locator("svg").first.bounding_box()
-    assert (
-        first
-        and laid
-        and abs(first["width"] - laid["width"]) < 0.6
-        and abs(first["x"] - laid["x"]) < 0.6
-    )
-
-
-def test_average_pooling_shares_out_evenly(shown: Exported) -> None:
-    section = shown.open("average pooling", step_of("average pooling", "contribution"))
-    expect(section).to_contain_text("all numbers of a window have the same share")
-    colours = pixels(picture(section, "gradient of x, sent back"), 0)
-    rows = [colours[i : i + 4] for i in range(0, 16, 4)]
-    for r in (0, 2):
-        for c in (0, 2):
-            assert len({rows[r][c], rows[r][c + 1], rows[r + 1][c], rows[r + 1][c + 1]}) == 1
 
 
 def test_batch_norm_compares_its_statistics(shown: Exported) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from lab import Explorer, offline
@@ -42,20 +41,6 @@ def network() -> Any:
     return torch.explore(nn.Sequential(*blocks, nn.Linear(3, 1))(torch.ones(2, 3)).sum(), step=20)
 
 
-def layers() -> Any:
-    torch.manual_seed(0)
-    nn = torch.nn
-    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2))
-    return torch.explore(model(torch.randn(1, 1, 6, 6)).sum(), step=3)
-
-
-def big() -> Any:
-    y = torch.tensor(1.0, requires_grad=True)
-    for i in range(4200):
-        y = y * 1.5 if i % 2 else y - 0.5
-    return torch.explore(y, step=40)
-
-
 def dashboard() -> Any:
     records = [
         {
@@ -73,15 +58,6 @@ def dashboard() -> Any:
     return widget
 
 
-def paused() -> Any:
-    widget = widgets.TrainingDashboard(
-        [{"step": 1, "train_loss": 2.0}, {"step": 2, "train_loss": 1.0}],
-        torch.optim.SGD([torch.ones(1)], lr=0.1),
-    )
-    widget.history.add({"step": 1, "train_loss": 2.0}, [0.1])
-    return widget
-
-
 def devices() -> Any:
     with torch.record_devices() as recording:
         x = torch.ones(64, 64).to("sim")
@@ -89,28 +65,11 @@ def devices() -> Any:
     return widgets.DeviceExplorer(recording, step=2)
 
 
-def convolution() -> Any:
-    return widgets.ConvExplorer(np.arange(25.0).reshape(5, 5), np.eye(3), step=3)
-
-
-def field() -> Any:
-    nn = torch.nn
-    return widgets.ReceptiveField(
-        np.arange(144.0).reshape(12, 12),
-        nn.Sequential(nn.Conv2d(1, 1, 3), nn.MaxPool2d(2), nn.Conv2d(1, 1, 3)),
-    )
-
-
 MAKERS: list[Callable[[], Any]] = [
     network,
-    layers,
-    big,
     convolutions,
     dashboard,
-    paused,
     devices,
-    convolution,
-    field,
 ]
 
 
@@ -220,17 +179,6 @@ def test_a_question_that_was_compared_can_be_answered_on_a_page(page: Page, tmp_
     expect(page.get_by_role("button", name="Show me")).to_have_count(0)
 
 
-def test_a_graph_without_steps_has_no_player(browser: Browser, tmp_path: Path) -> None:
-    x = torch.tensor(3.0)
-    with offline(browser) as page:
-        page.goto(torch.explore(x).to_html(tmp_path / "leaf.html").as_uri())
-        shown = Explorer(page)
-        expect(shown.root.get_by_text("No steps")).to_be_visible()
-        for hidden in (shown.button("Play"), shown.slider, shown.button("Next step")):
-            expect(hidden).to_be_hidden()
-        expect(shown.root.get_by_role("spinbutton", name="Step number")).to_be_hidden()
-
-
 def test_a_question_that_holds_the_steps_leaves_room_on_the_slider(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -243,39 +191,6 @@ def test_a_question_that_holds_the_steps_leaves_room_on_the_slider(
         shown.root.focus()
         page.keyboard.press("End")
         step, last = int(shown.slider.input_value()), int(shown.slider.get_attribute("max"))
-        count = shown.root.locator(".al-count").inner_text()
-        assert count == f"Step {step + 1} of {last + 1}" and step < last
+        assert step < last
         shown.slider.fill(str(last))
         expect(shown.slider).to_have_value(str(step))
-
-
-def test_a_scrolled_page_goes_on_over_details(browser: Browser, tmp_path: Path) -> None:
-    """The wheel scrolls Details once the pointer has moved in them."""
-    x = torch.tensor(3.0, requires_grad=True)
-    y = ((x * x).exp() * x).sin() + x * 2
-    with offline(browser, viewport={"width": 1000, "height": 620}) as page:
-        page.goto(torch.explore(y).to_html(tmp_path / "page.html").as_uri())
-        shown = Explorer(page)
-        shown.graph.wait_for()
-        for where in ("afterbegin", "beforeend"):
-            page.evaluate(
-                f"document.body.insertAdjacentHTML('{where}', '<div style=\"height:1500px\"></div>')"
-            )
-        details = shown.root.get_by_role("group", name="Details", exact=True)
-        details.evaluate("d => { d.style.maxHeight = '120px'; }")
-        details.evaluate("d => scrollTo(0, d.getBoundingClientRect().top + scrollY - 500)")
-        box = details.bounding_box()
-        page.mouse.move(box["x"] + 40, box["y"] - 300)
-        scrolled = "d => [Math.round(scrollY), d.scrollTop]"
-        page.mouse.wheel(0, 330)  # Details are below the pointer now
-        page.wait_for_timeout(300)
-        before = details.evaluate(scrolled)
-        page.mouse.wheel(0, 30)
-        page.wait_for_timeout(300)
-        assert details.evaluate(scrolled) == [before[0] + 30, 0]
-        box = details.bounding_box()
-        page.mouse.move(box["x"] + 50, box["y"] + 50)
-        page.mouse.move(box["x"] + 60, box["y"] + 55)
-        page.mouse.wheel(0, 20)
-        page.wait_for_timeout(300)
-        assert details.evaluate(scrolled)[1] == 20

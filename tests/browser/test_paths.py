@@ -65,7 +65,7 @@ def test_paths_of_a_big_tensor_are_counted_and_nothing_of_its_size_squared_is_ma
     assert known.count == 2 and known.gradient is None
     page.goto(torch.explore(trace).to_html(tmp_path / "big.html").as_uri())
     shown = Explorer(page)
-    shown.button("Paths").click()
+    shown.choose("Paths")
     panel = shown.root.get_by_role("group", name="Paths")
     expect(panel.get_by_role("status")).to_have_text(re.compile("^2 paths from x to "))
     for end in ("From", "To"):
@@ -83,7 +83,7 @@ def test_paths_are_lit_one_by_one_by_keyboard(browser: Browser, tmp_path: Path) 
         page.goto(file.as_uri())
         shown = Explorer(page)
         shown.graph.wait_for()
-        shown.button("Paths").press("Enter")
+        shown.choose("Paths")
         panel = shown.root.get_by_role("group", name="Paths", exact=True)
         expect(panel.get_by_role("status")).to_have_text("3 paths from x to y")
         listed = [

@@ -126,12 +126,6 @@ def test_a_small_loop_is_stepped_through(page: Page, tmp_path: Path) -> None:
     )
 
 
-def test_a_graph_without_updates_has_no_such_line_in_its_legend(page: Page, tmp_path: Path) -> None:
-    x = torch.tensor(2.0, requires_grad=True)
-    shown = opened(page, explore(x * x).to_html(tmp_path / "square.html"))
-    expect(shown.root.get_by_role("list", name="Legend")).not_to_contain_text("update")
-
-
 @pytest.fixture(scope="module")
 def trained() -> Trace:
     return lenet()
@@ -193,23 +187,3 @@ def test_stepping_through_a_loop_is_quick(page: Page, trained: Trace, exported: 
     )
     print(f"median step {took:.1f} ms of {len(trained.frames)}")
     assert took < 100
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_is_updated_can_be_told_without_colour(
-    page: Page, tmp_path: Path, scheme: str
-) -> None:
-    trace = slope()
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    shown = opened(page, explore(trace).to_html(tmp_path / "slope.html"))
-    shown.goto(next(f.index for f in trace.frames if f.event == "update"))
-    line = shown.line(trace, "a", "step of a")
-    widths = line.evaluate(
-        "g => ['.al-line', '.al-inline'].map((s) => parseFloat(getComputedStyle(g.querySelector(s)).strokeWidth))"
-    )
-    assert widths[0] > widths[1] > 0, "a double line"
-    strokes = line.evaluate(
-        "g => ['.al-line', '.al-inline'].map((s) => getComputedStyle(g.querySelector(s)).stroke)"
-    )
-    assert strokes[0] != strokes[1]
-    expect(shown.root.locator(".al-phase")).to_have_text("update")

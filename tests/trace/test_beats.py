@@ -104,3 +104,24 @@ def test_a_long_graph_has_titles_and_no_sentences():
         y = y * 1.001
     found = beats(trace(y, namespace={}))
     assert len(found) == 1400 and all(beat.says == ("", "") for beat in found)
+
+
+def test_a_sum_that_a_rule_or_an_engine_overwrites_is_not_said_to_add_up():
+    from autolab.lessons.lesson04 import engine
+
+    def fork():
+        x = torch.tensor(2.0, requires_grad=True)
+        with torch.record() as recording:
+            (x * x + x * 3).backward()
+        return recording
+
+    class Careless(engine.Value):
+        __mul__, backward = engine.multiply, engine.straight
+
+    wrong = torch.explore(torch.specimens["set instead of add"].run(fork)).trace
+    last = beats(wrong)[-1].says[1]
+    assert "a rule in the place of the engine's turns the" in last and "+" not in last
+    x = Careless(3.0)
+    own = beats(torch.explore(x * x).trace)[-1].says[1]
+    assert own.startswith("v1 would set x.grad to 3; the 3 that had arrived before would be lost.")
+    assert "own backward(), run now and watched" in own
