@@ -26,7 +26,10 @@ class DrawDigit(Displayed):
 
     Draw with mouse, pen or finger. By keyboard: arrow keys move the pen, the space bar puts it down and lifts it.
     `image` is what is on the pad now, `label` what it is meant to be. Traits: `pixels` (two hexadecimal digits each,
-    row by row), `label`.
+    row by row), `label`, `probabilities`.
+
+    network: a function of a batch of pictures (1, 1, 32, 32) that returns ten scores for each; its ten probabilities
+    stand beside the pad, and change while you draw. None: there are none.
 
     Raises ValueError for other shapes, numbers and labels.
 
@@ -43,8 +46,11 @@ class DrawDigit(Displayed):
     pixels = t.Unicode("00" * SIDE * SIDE).tag(sync=True)
     label = t.Int(0).tag(sync=True)
     first = t.Unicode("").tag(sync=True)  # what "Begin again" brings back
+    sees = t.Bool(False).tag(sync=True)  # a network looks at the pad
+    probabilities = t.List(t.Float(), []).tag(sync=True)
+    """The network's probability of each digit; empty where there is no network or nothing is drawn."""
 
-    def __init__(self, image: Any = None, label: int = 0) -> None:
+    def __init__(self, image: Any = None, label: int = 0, network: Any = None) -> None:
         if isinstance(label, bool) or label not in range(10):
             raise fail(
                 ValueError,
@@ -52,7 +58,24 @@ class DrawDigit(Displayed):
                 "Say which digit it is meant to be.",
             )
         pixels = "00" * SIDE * SIDE if image is None else _hexadecimal(image)
-        super().__init__(pixels=pixels, label=int(label), first=pixels)
+        super().__init__(pixels=pixels, label=int(label), first=pixels, sees=network is not None)
+        self.network = network
+        if network is not None:
+            self.observe(lambda change: self._look(change["new"]), "pixels")
+            self.on_msg(lambda _, message, buffers: self._look(message["pixels"]))
+            self._look(pixels)
+
+    def _look(self, pixels: str) -> None:
+        """Tell what the network makes of a picture, also of one that is still being drawn."""
+        import autolab
+
+        if not pixels.strip("0"):
+            self.probabilities = []
+            return
+        ink = np.frombuffer(bytes.fromhex(pixels), np.uint8).reshape(1, 1, SIDE, SIDE)
+        with autolab.no_grad():
+            scores = self.network(autolab.from_numpy(ink.astype(np.float32) / 255))
+            self.probabilities = autolab.softmax(scores.detach()[0], 0).tolist()
 
     @t.validate("pixels")
     def _check_pixels(self, proposal: Any) -> str:
@@ -83,7 +106,8 @@ class DrawDigit(Displayed):
         return np.frombuffer(bytes.fromhex(self.pixels), np.uint8).reshape(1, SIDE, SIDE)
 
     def __repr__(self) -> str:
-        return f"DrawDigit(meant to be a {self.label}, {int((self._bytes > 0).sum()):,} of {SIDE * SIDE:,} pixels have ink)"
+        ink = int((self._bytes > 0).sum())
+        return f"DrawDigit(meant to be a {self.label}, {ink:,} of {SIDE * SIDE:,} pixels have ink)"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return _readable(super()._repr_mimebundle_(**kwargs), repr(self), self._html())

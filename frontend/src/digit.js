@@ -3,6 +3,7 @@ import { clamp, followTheme, h, rootIn } from "./dom.js";
 import { entry } from "./entry.js";
 
 const CELLS = 32, ZOOM = 10, FULL = 1.4, EDGE = 2.6; // a stroke is ink up to FULL pixels from its middle, paper from EDGE on
+const LOOK = 120; // ms between two questions to the network while a stroke lasts
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 class Pad {
@@ -20,7 +21,10 @@ class Pad {
     this.erase.setAttribute("aria-pressed", "false");
     this.undo = this.button("Undo", () => this.before.length && this.set("pixels", this.before.pop()));
     this.status = h("p", { role: "status", "aria-live": "polite" });
-    this.root = h("div", { class: "al-digit", role: "group", "aria-label": "Draw a digit" }, this.canvas,
+    this.bars = [...Array(10).keys()].map((digit) => ({ bar: h("i"), percent: h("b"), digit }));
+    this.odds = h("ol", { class: "al-odds", "aria-label": "What the network sees", hidden: true },
+      this.bars.map(({ digit, bar, percent }) => h("li", {}, h("span", { text: digit }), h("span", { class: "al-track", "aria-hidden": "true" }, bar), percent)));
+    this.root = h("div", { class: "al-digit", role: "group", "aria-label": "Draw a digit" }, this.canvas, this.odds,
       h("div", { class: "al-side" }, h("label", {}, "It is meant to be a", this.label),
         h("div", { class: "al-buttons" }, this.button("Clear", () => this.change("0".repeat(2 * CELLS * CELLS))), this.undo, this.erase,
           this.button("Begin again", () => this.change(model.get("first")))),
@@ -28,9 +32,13 @@ class Pad {
         this.status));
     shadow.replaceChildren(h("style", { text: STYLE }), this.root);
     const forget = followTheme(host, this.root), update = () => this.update();
+    const judge = () => this.judge();
     for (const name of ["pixels", "label"]) model.on(`change:${name}`, update);
+    model.on("change:probabilities", judge);
     this.leave = () => {
       for (const name of ["pixels", "label"]) model.off(`change:${name}`, update);
+      model.off("change:probabilities", judge);
+      clearTimeout(this.looking);
       forget();
     };
     this.update();
@@ -54,7 +62,35 @@ class Pad {
 
   // While a stroke lasts it is in `ink` only; at its end the model hears of it.
   keep() {
-    this.change([...this.ink].map((value) => value.toString(16).padStart(2, "0")).join(""));
+    clearTimeout(this.looking);
+    this.looking = null;
+    this.change(this.hex());
+  }
+
+  hex() {
+    return [...this.ink].map((value) => value.toString(16).padStart(2, "0")).join("");
+  }
+
+  // Asks the network about a stroke that is not finished.
+  look() {
+    if (this.odds.hidden || this.model.get("live") === false) return;
+    this.looking ??= setTimeout(() => {
+      this.looking = null;
+      this.model.send({ kind: "look", pixels: this.hex() });
+    }, LOOK);
+  }
+
+  // The ten probabilities; on a page without a kernel only those of the digit that it came with.
+  judge() {
+    const { model } = this, odds = model.get("probabilities") ?? [], known = odds.length > 0;
+    this.odds.hidden = !model.get("sees") || (model.get("live") === false && model.get("pixels") !== model.get("first"));
+    const best = Math.max(...odds);
+    for (const { bar, percent, digit } of this.bars) {
+      const part = known ? odds[digit] : 0;
+      bar.style.width = `${100 * part}%`;
+      percent.textContent = known ? `${(100 * part).toFixed(part > 0.9995 || part < 0.0005 ? 0 : 1)} %` : "";
+      percent.parentElement.classList.toggle("al-best", part > 0 && part === best);
+    }
   }
 
   stroke(from, to) {
@@ -85,6 +121,7 @@ class Pad {
     const to = this.at(event);
     this.stroke(this.last, to);
     this.last = to;
+    this.look();
   }
 
   end() {
@@ -143,6 +180,7 @@ class Pad {
     const inked = this.ink.filter((value) => value).length;
     this.canvas.setAttribute("aria-label", `Pad of 32 by 32 pixels, ${inked} of them with ink`);
     this.draw();
+    this.judge();
   }
 }
 

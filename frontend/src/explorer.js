@@ -53,7 +53,7 @@ export class View {
     passWheel(this.details);
     this.narration = new Narration();
     this.sentence = this.narration.element;
-    this.camera = new Camera(this.pane, () => this.fit(), () => this.graph?.svg.clientWidth || 1);
+    this.camera = new Camera(this.pane, () => this.fit(), () => this.graph.svg.getBoundingClientRect());
     this.workings = new Stage(this.trace);
     this.finder = new Finder(this.trace, this.folding, {
       show: (id) => this.show(id),
@@ -316,6 +316,7 @@ export class View {
     if (this.tools.map.fit(this.camera.zoom)) this.graph.resize(this.pane.clientWidth - 2, high || Infinity, this.camera.zoom);
     this.redraw(false); // what is said stays
     this.tools.map.see();
+    this.tools.place();
     if (!this.settled) this.settle();
   }
 

@@ -124,10 +124,14 @@ export class Tools {
     this.panel.querySelector("button:not(:disabled), select, input").focus({ preventScroll: true });
   }
 
-  // Above its button, within the explorer.
+  // Above its button, within the explorer and the window.
   place() {
+    if (this.panel.hidden) return;
     const room = this.view.root.getBoundingClientRect(), button = this.button.getBoundingClientRect();
-    this.panel.style.maxHeight = `${Math.max(200, button.top - room.top - 12)}px`;
+    this.panel.style.maxHeight = `${Math.max(200, button.top - Math.max(0, room.top) - 12)}px`;
+    this.panel.style.right = 0;
+    const over = room.left + 4 - this.panel.getBoundingClientRect().left;
+    if (over > 0) this.panel.style.right = `${-over}px`;
   }
 
   close() {

@@ -4,9 +4,9 @@ import { clamp } from "./dom.js";
 const LEAST = 0.1, MOST = 4, STEP = 1.2, PAN = 90;
 
 export class Camera {
-  // `resize()` draws the graph anew at the zoom there is now; `size()` is its width then.
-  constructor(pane, resize, size) {
-    Object.assign(this, { pane, resize, size, zoom: 1 });
+  // `resize()` draws the graph anew at the zoom there is now; `place()` is where it stands then (a DOMRect).
+  constructor(pane, resize, place) {
+    Object.assign(this, { pane, resize, place, zoom: 1 });
     pane.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
     pane.addEventListener("pointerdown", (event) => this.onDown(event));
     // A click that ends a drag opens nothing.
@@ -21,30 +21,34 @@ export class Camera {
     } else this.by(way > 0 ? STEP : 1 / STEP);
   }
 
-  // Multiplies the scale; what is at `at` (pixels from the pane's corner; its middle) stays there.
-  by(factor, at = [this.pane.clientWidth / 2, this.pane.clientHeight / 2]) {
-    const { pane } = this, before = this.size();
-    const place = [pane.scrollLeft + at[0], pane.scrollTop + at[1]];
+  // Multiplies the scale; what is at `at` (on the page; the pane's middle) stays there.
+  by(factor, at = this.middle()) {
+    const before = this.place();
     const now = this.zoom === "fit" ? this.fitted() : this.zoom;
     this.zoom = clamp(now * factor, LEAST, MOST);
     this.resize();
-    const grown = this.size() / before;
-    pane.scrollTo(place[0] * grown - at[0], place[1] * grown - at[1]);
+    const after = this.place();
+    const moved = (side, size, point) => after[side] + ((point - before[side]) / before[size]) * after[size] - point;
+    this.pane.scrollBy(moved("left", "width", at[0]), moved("top", "height", at[1]));
+  }
+
+  middle() {
+    const box = this.pane.getBoundingClientRect();
+    return [box.left + box.width / 2, box.top + box.height / 2];
   }
 
   // The zoom that looks as "fit" does now.
   fitted() {
-    const width = this.size();
+    const { width } = this.place();
     this.zoom = 1;
     this.resize();
-    return width / this.size();
+    return width / this.place().width;
   }
 
   onWheel(event) {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
-    const box = this.pane.getBoundingClientRect();
-    this.by(Math.exp(-clamp(event.deltaY, -100, 100) / 400), [event.clientX - box.left, event.clientY - box.top]);
+    this.by(Math.exp(-clamp(event.deltaY, -100, 100) / 400), [event.clientX, event.clientY]);
   }
 
   onDown(event) {

@@ -229,7 +229,8 @@ class Explorer(Shown):
     def is_fine(self, *checks: str) -> None:
         """Nothing of what checks.js looks for is found."""
         for check in checks or ("unnamed", "unreachable", "crowded", "small", "faint"):
-            assert self.check(check) == [], check
+            found = self.check(check)
+            assert found == [], f"{check}: {found}"
 
 
 def opened(page: Page, widget: Any, folder: Path, number: int = 0) -> Explorer:

@@ -55,3 +55,18 @@ def test_drawn_without_a_mouse(page: Page, pad: Locator) -> None:
     for name in ("Clear", "Undo"):
         pad.get_by_role("button", name=name).press("Enter")
     expect(canvas).to_have_accessible_name(re.compile("pixels, [34][0-9] of them"))
+
+
+def test_ten_bars_say_what_the_network_sees(page: Page, tmp_path: Path) -> None:
+    image = autolab.zeros(32, 32)
+    image[4:28, 15] = 1
+    scores = autolab.tensor([[0.0, 3.0, *[0.0] * 8]])
+    drawn = autolab.DrawDigit(image, 1, network=lambda images: scores)
+    page.goto(html.write(tmp_path / "page.html", [drawn]).as_uri())
+    bars = page.get_by_role("list", name="What the network sees")
+    percents = [f"{digit}{69.1 if digit == 1 else 3.4} %" for digit in range(10)]
+    expect(bars.get_by_role("listitem")).to_have_text(percents)
+    lengths = bars.locator(".al-track i").evaluate_all("all => all.map((e) => e.offsetWidth)")
+    assert lengths.index(max(lengths)) == 1
+    page.get_by_role("button", name="Clear").click()
+    expect(bars).to_be_hidden()  # there is no network behind this page

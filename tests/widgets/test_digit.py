@@ -35,3 +35,17 @@ def test_what_is_no_digit_is_refused():
         pad.pixels = "00"
     with pytest.raises(traitlets.TraitError, match="from 0 to 9, but is 12"):
         pad.label = 12
+
+
+def test_a_network_sees_what_is_drawn_also_before_a_stroke_ends():
+    def brightness(images):  # more ink, more of a 1
+        ink = images.sum()
+        return torch.stack([torch.zeros(()), ink / 10, *torch.zeros(8)]).unsqueeze(0)
+
+    pad = torch.DrawDigit(network=brightness)
+    assert pad.sees and pad.probabilities == [], "nothing is drawn"
+    pad.pixels = "ff" * 100 + "00" * 924
+    assert pad.probabilities[1] > 0.99 and sum(pad.probabilities) == pytest.approx(1, abs=1e-5)
+    pad._handle_custom_msg({"kind": "look", "pixels": "ff" * 5 + "00" * 1019}, [])
+    assert 0.1 < pad.probabilities[1] < 0.2 and pad.image.sum() == 100, "the pad is as it was"
+    assert torch.DrawDigit().sees is False
