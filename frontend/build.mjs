@@ -31,7 +31,7 @@ for (const name of WIDGETS) {
 }
 // What the Python tests compare with functions of the package: all that the modules export, in one script.
 const modules = readdirSync(source).filter((file) => /\.(ts|js)$/.test(file)).sort();
-const everything = modules.map((file) => `export * from "./${file.replace(/\.ts$/, "")}";`).join("\n");
+const everything = [...modules.map((file) => `export * from "./${file.replace(/\.ts$/, "")}";`), `export { default } from "./explorer.js";`].join("\n");
 built.set(join(root, "tests", "browser", "tested.js"), await bundle({ stdin: { contents: everything, resolveDir: source }, format: "esm" }));
 
 const stale = [...built].filter(([path, text]) => !existsSync(path) || readFileSync(path, "utf8") !== text).map(([path]) => path);

@@ -46,6 +46,7 @@ class DrawDigit(Displayed):
     pixels = t.Unicode("00" * SIDE * SIDE).tag(sync=True)
     label = t.Int(0).tag(sync=True)
     first = t.Unicode("").tag(sync=True)  # what "Begin again" brings back
+    live = t.Bool(True).tag(sync=True)  # whether a kernel may be there; not on an exported page
     sees = t.Bool(False).tag(sync=True)  # a network looks at the pad
     probabilities = t.List(t.Float(), []).tag(sync=True)
     """The network's probability of each digit; empty where there is no network or nothing is drawn."""
@@ -104,6 +105,10 @@ class DrawDigit(Displayed):
     @property
     def _bytes(self) -> np.ndarray:
         return np.frombuffer(bytes.fromhex(self.pixels), np.uint8).reshape(1, SIDE, SIDE)
+
+    def export_state(self) -> dict[str, Any]:
+        """Return the state of an exported page, which has no network behind it."""
+        return self.get_state() | {"live": False}
 
     def __repr__(self) -> str:
         ink = int((self._bytes > 0).sum())

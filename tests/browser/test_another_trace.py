@@ -39,7 +39,7 @@ SHOW = """async (m, [first, second], order, hidden) => {
 EXPLORER = Path(autolab.widgets.__file__).parent / "static" / "explorer.js"
 
 EVERYTHING = (
-    "data", "svg", "layouts", "dot", "folding", "formulas", "engine", "expanded", "dimmed", "step", "selected", "playing", "interval", "live",
+    "data", "folding", "formulas", "expanded", "dimmed", "step", "selected", "playing", "interval", "live",
     "rankdir",
 )  # fmt: skip
 
@@ -59,7 +59,7 @@ def large() -> Explorer:
     return explore((y * y).sum())
 
 
-@pytest.mark.parametrize("order", [EVERYTHING, EVERYTHING[::-1], ("svg", "step", "data", "dimmed")])
+@pytest.mark.parametrize("order", [EVERYTHING, EVERYTHING[::-1], ("step", "data", "dimmed")])
 def test_another_trace_may_arrive_in_any_order(page: Page, order: tuple[str, ...]) -> None:
     first, second = small(), large()
     second.step = 5
@@ -68,7 +68,7 @@ def test_another_trace_may_arrive_in_any_order(page: Page, order: tuple[str, ...
             page, SHOW, [state_of(now), state_of(then)], order, False, script=EXPLORER
         )
         assert [label.partition(",")[0] for label in shown] == [
-            node.label for node in then.trace.nodes
+            node.label for node in then.trace.nodes if not node.is_number
         ]
 
 

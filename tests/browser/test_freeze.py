@@ -219,6 +219,7 @@ def test_the_graph_beside_a_frozen_first_layer_is_drawn(browser: Browser, tmp_pa
     variables["body"].requires_grad_(False)
     with offline(browser) as page:
         page.goto(variables["panel"].explorer.to_html(tmp_path / "frozen.html").as_uri())
-        expect(Explorer(page).graph.locator(".al-tab title").first).to_have_text(
+        Explorer(page).choose("Memory")
+        expect(Explorer(page).graph.locator(".al-pin title").first).to_have_text(
             re.compile("for its backward")
         )

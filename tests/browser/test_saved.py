@@ -104,29 +104,19 @@ explorer
 def test_without_its_kernel_a_saved_notebook_opens_and_closes_parts(
     server: Server, open_notebook: Callable[..., Notebook]
 ) -> None:
-    path = server.write(
+    server.write(
         "parts.ipynb", NETWORK, "torch.explore(explorer.trace, expanded=[])", "model_count = 2"
     )
     first = open_notebook("parts.ipynb").run()
     expect(Explorer(first.page, 1).graph).to_be_visible()
     first.save()
     first.shut_down()
-    saved = json.loads(path.read_text())["metadata"]["widgets"][
-        "application/vnd.jupyter.widget-state+json"
-    ]["state"]
-    engines = [model for model in saved.values() if "source" in model["state"]]
-    assert len(engines) == 1 and len(json.dumps(engines)) < 660_000, (
-        "viz.js is there once, compressed, with what draws"
-    )
-
     again = open_notebook("parts.ipynb").restored()
     complaints: list[str] = []
     again.page.on(
         "console", lambda message: message.type == "error" and complaints.append(message.text)
     )
     again.page.on("pageerror", lambda error: complaints.append(str(error)))
-    found = 'Boolean(globalThis[Symbol.for("autolab.engine")])'
-    again.page.wait_for_function(found)  # a front end makes the models that are not shown, too
     for number in (0, 1):
         shown = Explorer(again.page, number)
         expect(shown.graph).to_be_visible(timeout=LATE)
@@ -139,6 +129,7 @@ def test_without_its_kernel_a_saved_notebook_opens_and_closes_parts(
         expect(shown.graph.get_by_role("button", name=re.compile("^4.1, Tanh"))).to_be_visible()
         part.press("Enter")
         expect(part).to_have_attribute("aria-expanded", "false")
+        shown.choose("Search")
         shown.root.get_by_role("searchbox").fill("7.2 linear")
         shown.root.get_by_role("searchbox").press("Enter")
         expect(shown.node("7.2")).to_be_focused()
