@@ -130,7 +130,7 @@ def test_at_200_percent_controls_and_graph_are_on_the_first_screen(
     page.goto(made().to_html(tmp_path / "zoomed.html").as_uri())
     shown = Explorer(page)
     expect(shown.graph).to_be_visible()
-    for control in (shown.button("Play"), shown.slider, shown.button("What if"), shown.said.first):
+    for control in (shown.button("Play"), shown.slider, shown.button("More")):
         box = control.bounding_box()
         assert box and box["y"] + box["height"] <= 384
     pane = shown.graph.locator("..").bounding_box()
