@@ -9,7 +9,7 @@ import pytest
 import autolab
 from autolab.trace import trace
 from autolab import viz
-from autolab.viz import dot, layout, make_dot, to_dot
+from autolab.viz import dot, layout, make_dot, palette, to_dot
 
 try:
     import torch
@@ -113,12 +113,12 @@ def test_the_visual_language():
         for k, v in statements(to_dot(recording.trace())).items()
         if isinstance(k, str)
     }
-    assert (drawn["x"]["color"], drawn["x"]["penwidth"]) == ("#009E73", "2.5")
+    assert (drawn["x"]["color"], drawn["x"]["penwidth"]) == (palette.LEAF, "2.5")
     assert (drawn["c"]["color"], drawn["c"]["penwidth"]) == ("#767676", "1")
-    assert drawn["y = mul"]["color"] == "#0072B2"
+    assert drawn["y = mul"]["color"] == palette.FORWARD
     assert drawn["n = mul"]["color"] == "#767676" and "cut by no_grad" in drawn["n = mul"]["label"]
     assert (
-        drawn["bad = div"]["color"] == "#CC79A7"
+        drawn["bad = div"]["color"] == palette.BAD
         and "has NaN or infinity" in drawn["bad = div"]["label"]
     )
     lines = statements(to_dot(recording.trace()))

@@ -10,6 +10,7 @@ import traitlets
 from goldens import oracle
 
 import autolab as torch
+from autolab.viz import palette
 from autolab.widgets import ConvExplorer
 from autolab.widgets.conv import brief
 
@@ -252,7 +253,7 @@ def test_a_saved_notebook_shows_a_picture_and_words():
     ]
     assert len(cells) == 30 + 2 + 25
     frames = [
-        e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("stroke") == "#1b1b1b"
+        e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("stroke") == palette.INK
     ]
     assert [(f.get("width"), f.get("height")) for f in frames] == [("88", "44"), ("44", "44")]
 
