@@ -76,7 +76,7 @@ test-oldest: $(OLDEST)/.installed
 # The explorer in Notebook 7, Voila and marimo, and in what stands in for Colab; nbgrader grades. The newest of each. Not part of `test`.
 test-fronts: $(FRONTS)/.installed build/fronts
 	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(FRONTS)/bin/python)" && export AUTOLAB_CHROMIUM && \
-	$(FRONTS)/bin/python -m pytest -q tests/browser/test_fronts.py tests/classroom/test_nbgrader.py
+	$(FRONTS)/bin/python -m pytest -q tests/classroom/test_nbgrader.py
 
 # Each lesson in JupyterLab, first cell to last, by learners who answer right, wrong, by turns and not at all. Minutes each; `test` has
 # one of the sixteen.

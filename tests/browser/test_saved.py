@@ -152,6 +152,6 @@ def test_while_the_kernel_is_busy_the_browser_opens_parts(
     part.click()
     expect(part).to_have_attribute("aria-expanded", "true", timeout=9000)
     notebook.in_kernel(
-        "[explorer._cards.folding.parts[p].label for p in explorer.expanded]", ["4"], seconds=30
+        "[explorer._folding.parts[p].label for p in explorer.expanded]", ["4"], seconds=30
     )
     expect(part).to_have_attribute("aria-expanded", "true")

@@ -69,8 +69,8 @@ def test_parts_around_the_cause_are_open():
     except RuntimeError:
         found = torch.explain()
     failed = found.trace.meta["explanation"]["node"]
-    assert set(found._cards.folding.opening(failed)) <= set(found.expanded)
-    assert found._picture.folded.boxes[failed].of == failed
+    assert set(found._folding.opening(failed)) <= set(found.expanded)
+    assert found._folding.fold(found.expanded).boxes[failed].of == failed
 
 
 @pytest.mark.parametrize("recorded", [False, True])
