@@ -3,21 +3,20 @@ import { reducedMotion, svgEl } from "./dom";
 import { Card, Header, PartCard, fillTile } from "./card";
 import { keptWords } from "./kept";
 import { Equations } from "./equations";
+import { beatAt } from "./beats";
+import { Lines, roomOf } from "./lines";
 import { Looks } from "./looks";
-import { localFactor } from "./marks";
 import { partWord } from "./moods";
-import { layout, path, type Direction, type Placed, type Point } from "./placement";
+import { layout, type Direction, type Placed, type Point } from "./placement";
 import { resultsOf, timelineOf } from "./states";
 import { signed, sizes, textWidth } from "./text";
-import { hasTile, tile, tileSize } from "./tile";
-import { grouped, isBad, shapeWords, words } from "./values";
+import { grouped, isBad, shapeWords } from "./values";
 import { Motion } from "./motion";
 import { Naming } from "./naming";
 import { differs, type Actions, type CardBox, type Folding, type LineBox, type Moment, type PartBox } from "./scene";
 import { Walk } from "./walk";
 import type { Beat, Folded, Link, Part, Trace, TraceEdge, TraceFrame, TraceNode, Value } from "./types";
 
-const LANE = 22; // px that values run above, and gradients below, the middle of a line
 const MOST_SCALE = 1;
 export const LEAST_SCALE = 0.85;
 
@@ -37,10 +36,10 @@ export class Graph {
   private readonly folded: Folded;
   private readonly cardOf = new Map<string, Card | PartCard>();
   private readonly headerOf = new Map<string, Header>();
-  private readonly backward: boolean;
+  readonly backward: boolean;
   private readonly motion: Motion;
   private readonly naming: Naming;
-  private readonly equations: Equations;
+  private readonly edges: Lines;
   private readonly looks: Looks;
 
   constructor(
@@ -60,7 +59,7 @@ export class Graph {
     this.svg = svgEl("svg", { role: "group", "aria-label": "Computation graph", class: "al-graph" }) as SVGSVGElement;
     this.svg.append(defs());
     this.looks = new Looks(trace, folding, this.folded, direction === "LR");
-    this.equations = new Equations(trace);
+    this.edges = new Lines(this, new Equations(trace));
     this.naming = new Naming(trace, folding);
     this.motion = new Motion(this);
     this.draw();
@@ -80,7 +79,7 @@ export class Graph {
       this.headerOf.set(id, new Header(part, this.looks.titleOf(part)));
     }
     for (const [key, { of }] of folded.boxes) this.cardOf.set(key, this.looks.card(of));
-    for (const link of folded.links) this.lines.push(this.drawLine(link));
+    for (const link of folded.links) this.lines.push(this.edges.draw(link));
     svg.append(...this.lines.map(({ g }) => g));
     const place = (id: string) => Number((folding.byId.get(id)?.first ?? id).slice(1));
     const labels = [...folded.frames].sort((a, b) => place(a) - place(b));
@@ -148,89 +147,6 @@ export class Graph {
     }
   }
 
-  // Whether what flows along an edge is copied to another device.
-  private copies({ parent, child }: TraceEdge): boolean {
-    const [from, to] = [this.nodeById.get(parent), this.nodeById.get(child)];
-    return to?.op === "to_copy" && Boolean(from?.device && to.device) && from?.device !== to.device;
-  }
-
-  private get lanes(): boolean {
-    return this.direction === "LR";
-  }
-
-  private drawLine(link: Link): LineBox {
-    const single = link.edges.length === 1 ? (this.edgeById.get(link.edges[0] as string) ?? null) : null;
-    const source = this.nodeById.get(this.edgeById.get(link.edges[0] as string)?.parent ?? "");
-    const tensor = Boolean(source?.shape?.length) && !link.update;
-    const lanes = this.lanes && tensor && single !== null;
-    const line = svgEl("path", { class: "al-line" }) as SVGPathElement;
-    const head = svgEl("path", { class: "al-head", d: "M0 0L-9 -4L-9 4Z" });
-    const g = svgEl("g", { class: "al-edge", "data-id": link.id }, line);
-    g.classList.toggle("al-plain", !link.differentiable && !link.update);
-    g.classList.toggle("al-update", link.update);
-    g.classList.toggle(
-      "al-copy",
-      link.edges.some((id) => this.copies(this.edgeById.get(id) as TraceEdge)),
-    );
-    const box: LineBox = {
-      g,
-      edge: link,
-      line,
-      head,
-      back: null,
-      backHead: null,
-      pill: null,
-      pillText: null,
-      valueTile: null,
-      gradTile: null,
-      shape: null,
-      lanes,
-      wide: 0,
-      single,
-      points: [],
-      look: null,
-    };
-    if (lanes && single && source) {
-      const gradient = link.differentiable && this.backward;
-      if (gradient) {
-        box.back = svgEl("path", { class: "al-line al-backline" }) as SVGPathElement;
-        box.backHead = svgEl("path", { class: "al-head al-backhead", d: "M0 0L-9 -4L-9 4Z" });
-        g.append(box.back, box.backHead);
-      }
-      const size = this.laneSize(source);
-      const shape = sizes(source.shape);
-      box.wide = Math.max(size.width, textWidth(shape, 12)) + 12;
-      box.shape = svgEl("text", { class: "al-shape", "text-anchor": "middle", text: shape });
-      box.valueTile = svgEl("g");
-      box.gradTile = gradient ? svgEl("g") : null;
-      g.append(head, box.valueTile, box.gradTile ?? "", box.shape);
-    } else {
-      g.append(head);
-      box.pillText = svgEl("text", { class: "al-pilltext", "text-anchor": "middle", y: 5 });
-      box.pill = svgEl(
-        "g",
-        { class: "al-pill", visibility: "hidden" },
-        svgEl("rect", { y: -13, height: 26, rx: 13 }),
-        box.pillText,
-      );
-      const longest =
-        single && !tensor ? this.equations.longest(single) : single ? "" : `${grouped(link.edges.length)} edges`;
-      box.wide = longest && (link.differentiable || !single) ? textWidth(longest, 14, 600) + 22 : 0;
-      if (tensor || !single) {
-        const words = single ? shapeWordsOf(source) : "";
-        box.shape = words ? svgEl("text", { class: "al-shape", "text-anchor": "start", text: words }) : null;
-        if (box.shape) g.append(box.shape);
-      }
-      g.append(box.pill);
-    }
-    return box;
-  }
-
-  // The picture on a line; of a tensor whose numbers are not kept only its shape is written.
-  private laneSize(source: TraceNode): { width: number; height: number } {
-    return hasTile(source.value) ? tileSize(source.shape ?? []) : { width: 0, height: 0 };
-  }
-
   // -- where it stands -------------------------------------------------------------------------------------------------
   arrange(direction: Direction, room?: number): void {
     this.direction = direction;
@@ -238,17 +154,7 @@ export class Graph {
       const card = this.cardOf.get(key) as Card;
       return { key, width: card.width, height: card.height, frame };
     });
-    const lines = this.lines.map(({ edge, wide, lanes, shape, gradTile }) => ({
-      id: edge.id,
-      start: edge.start,
-      end: edge.end,
-      ...(lanes && gradTile ? { pitch: 2 * LANE + 22 } : {}),
-      ...(wide
-        ? { label: { width: wide, height: lanes ? (gradTile ? 2 * LANE + 60 : 54) : 28 } }
-        : shape && direction === "TB"
-          ? { label: { width: 2, height: 16 } }
-          : {}),
-    }));
+    const lines = this.lines.map((line) => roomOf(line, direction));
     const frames = this.folded.frames.map((id) => {
       const header = this.headerOf.get(id) as Header;
       return { id, parent: this.folding.byId.get(id)?.parent ?? null, width: header.width, height: header.height };
@@ -270,31 +176,7 @@ export class Graph {
       for (const [name, value] of Object.entries(at)) frame.setAttribute(name, String(value));
       g.setAttribute("transform", `translate(${at.x + 6} ${at.y + 6})`);
     }
-    for (const line of this.lines) {
-      line.points = placed.lines.get(line.edge.id) ?? [];
-      const shift = line.lanes && line.gradTile ? -LANE : 0;
-      line.line.setAttribute("d", path(line.points, this.direction, shift));
-      line.back?.setAttribute("d", path(line.points, this.direction, LANE));
-      line.look = null;
-      const at = placed.labels.get(line.edge.id) ?? middleOf(line.points);
-      line.pill?.setAttribute("transform", `translate(${at.x} ${at.y})`);
-      const size = line.valueTile ? this.laneSize(this.nodeById.get(line.single?.parent ?? "") as TraceNode) : null;
-      if (size && line.valueTile) {
-        line.valueTile.setAttribute(
-          "transform",
-          `translate(${at.x - size.width / 2} ${at.y + shift - size.height / 2})`,
-        );
-        line.gradTile?.setAttribute(
-          "transform",
-          `translate(${at.x - size.width / 2} ${at.y + LANE - size.height / 2})`,
-        );
-        line.shape?.setAttribute("x", String(at.x));
-        line.shape?.setAttribute("y", String(at.y + shift - size.height / 2 - 6));
-      } else if (line.shape) {
-        line.shape.setAttribute("x", String(at.x + 8));
-        line.shape.setAttribute("y", String(at.y + 4));
-      }
-    }
+    for (const line of this.lines) this.edges.place(line, placed);
   }
 
   // The middle of a box.
@@ -329,10 +211,8 @@ export class Graph {
     this.svg.dataset.phase = frame?.phase ?? "";
     for (const card of this.cards) this.updateCard(card, frame, beat, index, now, selected);
     for (const part of this.parts) this.updatePart(part, frame, now);
-    for (const line of this.lines) this.updateLine(line, frame, index, active, now);
+    for (const line of this.lines) this.edges.update(line, frame, index, active, now);
   }
-
-  settle(): void {}
 
   private updateCard(
     card: CardBox,
@@ -452,104 +332,6 @@ export class Graph {
     g.setAttribute("aria-label", [part.label, part.type, ...size].filter(Boolean).join(", "));
   }
 
-  private updateLine(
-    line: LineBox,
-    frame: TraceFrame | undefined,
-    index: number,
-    active: Set<string>,
-    now: Moment,
-  ): void {
-    const { g, edge, single } = line;
-    const states = edge.edges.map((id) => now.edges[id]?.state ?? "");
-    const state = ["backward", "forward"].find((one) => states.includes(one)) ?? "";
-    const forward = Boolean(frame && this.leadsTo(edge, frame));
-    const back = edge.edges.some((id) => active.has(id));
-    const ends = ({ parent, child }: TraceEdge) => now.dimmed.has(parent) || now.dimmed.has(child);
-    const dimmed = Boolean(now.dimmed.size) && edge.edges.every((id) => ends(this.edgeById.get(id) as TraceEdge));
-    const sent = single ? (now.edges[single.id]?.sent ?? null) : null;
-    const back_ = frame?.phase === "backward" || state === "backward";
-    if (!differs(line, [state, sent, forward, back, dimmed, back_, index === -1])) return;
-    g.dataset.state = state;
-    g.classList.toggle("al-now", forward || back);
-    g.classList.toggle("al-waits", back_ && state !== "backward" && edge.differentiable);
-    g.classList.toggle("al-dimmed", dimmed);
-    this.turnHead(line, state);
-    if (line.valueTile && single) {
-      const source = this.nodeById.get(single.parent) as TraceNode;
-      const size = this.laneSize(source);
-      if (!size.height) return;
-      const known = now.computed.has(source.id) || source.kind !== "op";
-      line.valueTile.replaceChildren(tile(known ? source.value : null, size, known ? "forward" : "empty"));
-      line.gradTile?.replaceChildren(tile(sent, size, state === "backward" ? "backward" : "empty"));
-      if (line.gradTile) line.gradTile.style.display = back_ ? "" : "none";
-      line.back?.classList.toggle("al-off", !back_);
-      line.backHead?.classList.toggle("al-off", !back_);
-      return;
-    }
-    if (!line.pill || !line.pillText) return;
-    const pieces = this.pillPieces(line, state, back, sent, index);
-    line.pill.setAttribute("visibility", pieces.length ? "visible" : "hidden");
-    line.pill.classList.toggle("al-boxed", back && pieces.length > 1);
-    line.pillText.replaceChildren(...pieces.map(([name, text]) => svgEl("tspan", { class: name, text })));
-    const width = pieces.length ? textWidth(pieces.map(([, text]) => text).join(""), 14, 600) + 18 : 0;
-    const rect = line.pill.firstElementChild as SVGElement;
-    rect.setAttribute("x", String(-width / 2));
-    rect.setAttribute("width", String(width));
-  }
-
-  private pillPieces(
-    line: LineBox,
-    state: string,
-    now: boolean,
-    sent: Value | null,
-    index: number,
-  ): [string, string][] {
-    const { single, edge } = line;
-    if (!single) return [["al-eqwait", `${grouped(edge.edges.length)} edges`]];
-    if (this.nodeById.get(single.parent)?.shape?.length) return [];
-    if (state === "backward") {
-      if (!sent) return [];
-      if (!now) return [["al-eqresult", signed(words(sent))]];
-      const at = this.trace.frames.findLastIndex((frame) => frame.edge === single.id && frame.index <= index);
-      return this.equations.pieces(single, at);
-    }
-    const factor = localFactor(single);
-    return state === "forward" && factor && edge.differentiable ? [["al-eqwait", signed(factor)]] : [];
-  }
-
-  // The arrow stands where what flows arrives.
-  private turnHead(line: LineBox, state: string): void {
-    const { points } = line;
-    const [first, last] = [points[0], points.at(-1)];
-    if (!first || !last) return;
-    const down = this.direction === "TB";
-    const put = (head: SVGElement, at: Point, back: boolean, shift: number) => {
-      const angle = (down ? 90 : 0) + (back ? 180 : 0);
-      head.setAttribute(
-        "transform",
-        `translate(${at.x + (down ? shift : 0)} ${at.y + (down ? 0 : shift)}) rotate(${angle})`,
-      );
-    };
-    if (line.lanes) {
-      put(line.head, last, false, line.gradTile ? -LANE : 0);
-      if (line.backHead) put(line.backHead, first, true, LANE);
-    } else
-      put(
-        line.head,
-        state === "backward" || line.g.classList.contains("al-waits") ? first : last,
-        state === "backward" || line.g.classList.contains("al-waits"),
-        0,
-      );
-  }
-
-  // Whether what a frame computes or changes comes along a line.
-  leadsTo(link: Link, { event, node, receiver }: TraceFrame): boolean {
-    if (event !== "compute" && event !== "update") return false;
-    return link.edges.some((id) =>
-      [node, event === "update" ? receiver : node].includes(this.edgeById.get(id)?.child ?? ""),
-    );
-  }
-
   // -- what each node keeps for backward, on demand --------------------------------------------------------------------
   showMemory(on: boolean): void {
     for (const card of this.cards) {
@@ -618,27 +400,6 @@ export class Graph {
       behavior: reducedMotion() ? "auto" : "smooth",
     });
   }
-}
-
-function shapeWordsOf(node: TraceNode | undefined): string {
-  return node?.shape?.length ? sizes(node.shape) : "";
-}
-
-export function beatAt(trace: Trace, index: number): Beat | undefined {
-  const { beats } = trace;
-  let low = 0;
-  let high = beats.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if ((beats[middle] as Beat).first <= index) low = middle;
-    else high = middle - 1;
-  }
-  return beats[low];
-}
-
-function middleOf(points: Point[]): Point {
-  const [a, b] = [points[0] ?? { x: 0, y: 0 }, points[1] ?? { x: 0, y: 0 }];
-  return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
 }
 
 function defs(): SVGElement {

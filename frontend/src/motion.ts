@@ -1,8 +1,9 @@
 // Motion along the lines of a graph: a number travels, lands, and only then the sum changes.
 import { clamp, reducedMotion, svgEl } from "./dom";
+import { leadsTo } from "./lines";
 import type { CardBox, LineBox } from "./scene";
 import { signed, textWidth } from "./text";
-import type { Link, Trace, TraceFrame, TraceNode } from "./types";
+import type { Trace, TraceEdge, TraceFrame, TraceNode } from "./types";
 
 const TOKEN = 600; // ms that a number takes along a line
 const FIRST = 180; // ms until it starts
@@ -14,7 +15,7 @@ interface Scene {
   cards: CardBox[];
   lines: LineBox[];
   nodeById: Map<string, TraceNode>;
-  leadsTo(link: Link, frame: TraceFrame): boolean;
+  edgeById: Map<string, TraceEdge>;
 }
 
 export class Motion {
@@ -35,7 +36,7 @@ export class Motion {
     let start = FIRST * pace;
     for (const one of frames) {
       const lines = this.scene.lines.filter(({ edge }) =>
-        back ? edge.edges.includes(one.edge ?? "") : this.scene.leadsTo(edge, one),
+        back ? edge.edges.includes(one.edge ?? "") : leadsTo(this.scene, edge, one),
       );
       for (const line of lines) this.send(line, one, start, TOKEN * pace, back);
       if (lines.length) start += (frames.length > 3 ? APART / 2 : APART) * pace;

@@ -1,7 +1,7 @@
 // What is said about a step: two lines of fixed height, in the learner's words. The first name between backquotes is what the step is about.
 import { h } from "./dom.js";
 import { grouped } from "./values.js";
-import { beatAt } from "./graph";
+import { beatAt } from "./beats";
 
 // The two lines of a step: those of its beat, at one of its parts with what is said about that.
 export function linesOf(trace, index) {

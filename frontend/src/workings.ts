@@ -1,6 +1,6 @@
 // The stage below the graph: what the node of this step computes for each receiver, as pictures of its tensors.
 import { h, svgEl } from "./dom";
-import { beatAt } from "./graph";
+import { beatAt } from "./beats";
 import { arrivedAt, edgesInto } from "./states";
 import { signed, sizes, textWidth } from "./text";
 import { cells, hasTile, largest, paint, tile, tileSize, type Size } from "./tile";

@@ -57,7 +57,7 @@ def test_kinds_have_colour_and_hatch(prof):
         label.get_text(): (to_hex(patch.get_facecolor()), patch.get_hatch() or "")
         for label, patch in zip(ax.get_yticklabels(), ax.patches[1::2])
     }
-    assert found["exp"] == (palette.BLUE.lower(), "")
+    assert found["exp"] == (palette.FORWARD.lower(), "")
     assert (
         found["ExpBackward0"]
         == found["engine: ExpBackward0"]
