@@ -35,7 +35,7 @@ export class Bar {
   // The beats, or groups of beats of one phase and one module where they are many: { title, first, last, phase, beats }.
   groups(width) {
     const each = this.trace.beats.map((beat) => ({ ...beat, beats: [beat] }));
-    const room = (found) => found.reduce((sum, { title }) => sum + Math.max(LEAST_CHIP, Math.min(64, textWidth(title, 13) + PADDED)) + 3, 165) <= width;
+    const room = (found) => found.reduce((sum, { title }) => sum + Math.max(LEAST_CHIP, Math.min(30, textWidth(title, 13) + PADDED)) + 3, 165) <= width;
     if (each.length <= MOST_CHIPS && room(each)) return each;
     const joined = [];
     for (const beat of each) {

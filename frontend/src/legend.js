@@ -1,32 +1,29 @@
-// What lines, badges and colours of the graph mean, below it.
+// What lines, signs and colours mean, below the graph.
 import { h } from "./dom.js";
 import { rehearsed, stateWord } from "./moods.js";
 import { isBad } from "./values.js";
 
 export function legend(trace) {
-  const item = (name, text) =>
-    h(
-      "li",
-      {},
-      h("span", { class: `al-key al-key-${name}`, "aria-hidden": "true", text: name === "local" ? "× 2" : "" }),
-      text,
-    );
+  const item = (name, meaning, sample = "") =>
+    h("li", {}, h("span", { class: `al-key al-key-${name}`, "aria-hidden": "true" }, sample), meaning);
+  const tensors = trace.nodes.some(({ shape }) => shape?.length);
   return h(
     "ul",
     { class: "al-legend", "aria-label": "Legend" },
-    item("forward", "forward: values"),
-    item("backward", "backward: gradients"),
-    item("local", "local derivative"),
-    item("leaf", "leaf that wants a gradient"),
-    item("saved", "saved for backward"),
+    item("forward", "values, forward"),
+    item("backward", "gradients, backward"),
+    item("equation", "gradient × local derivative", "1 × 2 = 2"),
+    item("slot", "a gradient comes here"),
+    tensors ? item("signs", "negative, positive") : null,
+    item("leaf", "leaf that requires a gradient"),
     troubled(trace) ? item("bad", "NaN, inf or an error") : null,
-    trace.frames.some((frame) => frame.phase === "backward") ? gradientStates(trace) : null,
     trace.edges.some((edge) => edge.update) ? item("update", "update: the same tensor, changed") : null,
     item("dimmed", "frozen since: never a gradient"),
+    trace.frames.some((frame) => frame.phase === "backward") ? gradientStates(trace) : null,
   );
 }
 
-// Every state a gradient may be in, as it looks below a node.
+// Every state a gradient may be in, as Inspect shows it.
 function gradientStates(trace) {
   const handed = trace.frames.some((frame) => frame.event === "return");
   return Object.keys(STATES)
@@ -34,7 +31,7 @@ function gradientStates(trace) {
     .map((state, i) => {
       const word = state === "returned" ? "returned" : stateWord(state, "", rehearsed(trace));
       const badge = h("span", { class: "al-state", "data-state": state, text: word });
-      return h("li", {}, i ? null : "gradient:", badge);
+      return h("li", {}, i ? null : "in Inspect, a gradient is", badge);
     });
 }
 

@@ -59,7 +59,7 @@ export interface Options {
 const LEAST_GAP = 26; // px between layers
 const MOST_GAP = 110;
 const PADDING = 14; // px around what is in a frame
-const MARGIN = 6; // px around the picture: rings are drawn outside their boxes
+const MARGIN = 12; // px around the picture: rings and what is saved are drawn outside their boxes
 
 export function layout(boxes: Box[], lines: Line[], frames: Frame[], options: Options): Placed {
   const plan = new Plan(boxes, lines, frames, options);
