@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..trace import Trace
+from ..trace.beats import tell
 from ..viz import html
 from ..widgets import Message, Prediction
 from ..widgets.displayed import Displayed
@@ -61,7 +63,8 @@ def stops(widget: Any) -> list[int]:
     if "step" not in getattr(widget, "keys", ()) or trace is None or "practice" in widget.keys:
         return []
     frames: Any = getattr(trace, "frames", None) or getattr(trace, "steps", ())
-    every = list(range(1, len(frames)))
+    beats = tell(trace)["beats"] if isinstance(trace, Trace) else []
+    every = [beat.last for beat in beats if beat.last] or list(range(1, len(frames)))
     if len(every) > MOST_STOPS:
         of = [(getattr(f, "phase", ""), getattr(f, "run", 0)) for f in frames]
         every = [i for i in every if i == every[-1] or of[i] != of[i + 1]]

@@ -178,7 +178,7 @@ class Explorer(Deriving):
         """Return (SVG, text) for pages that run nothing: the graph by Graphviz, or as text where that is missing."""
         if len(self.trace.nodes) <= MOST_DRAWN:
             try:
-                return layout.svg(to_dot(self.trace).source), ""
+                return layout.svg(to_dot(self.trace, show_saved=True).source), ""
             except (layout.LayoutUnavailable, RuntimeError, ValueError):
                 return "", render(self.trace, frames=False)
         return "", ""

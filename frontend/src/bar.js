@@ -77,7 +77,7 @@ export class Bar {
     const { model } = this, step = model.get("step"), count = stepCount(model), last = lastStep(model);
     const usable = count > 0;
     for (const one of [...this.steps, this.timeline]) one.hidden = !usable;
-    this.slider.max = last;
+    this.slider.max = Math.max(0, count - 1); // beyond a question that holds the steps, too
     this.slider.value = step;
     const frame = this.trace.frames[step], words = count ? `Step ${grouped(step + 1)} of ${grouped(count)}` : "No steps";
     this.slider.setAttribute("aria-valuetext", frame ? `${words}, ${frame.phase}` : words);

@@ -294,6 +294,7 @@ export class View {
 
   // Details stand beside the graph where there is room, else below.
   fit() {
+    this.workings.fit();
     const width = this.root.clientWidth - 26;
     if (!this.graph || width <= 0) return;
     const narrow = width < NARROW;

@@ -59,15 +59,15 @@ export class Stage {
     const key = `${beat?.first} ${panels.map(({ here }) => here).join()} ${index === beat?.last}`;
     if (key === this.shown) return;
     this.shown = key;
-    this.element.replaceChildren(
-      ...(panels.length ? panels.map((panel) => draw(panel)) : [h("p", { class: "al-note", text: this.idle(beat) })]),
-    );
+    this.element.replaceChildren(...panels.map((panel) => draw(panel)));
+    this.fit();
   }
 
-  private idle(beat: Beat | undefined): string {
-    const node = beat && this.node(beat.node);
-    if (!node?.value || !node.shape?.length) return "";
-    return "";
+  // What is wider than its place scrolls, and is then a stop for the Tab key.
+  fit(): void {
+    const { element } = this;
+    if (element.scrollWidth > element.clientWidth + 1) element.setAttribute("tabindex", "0");
+    else element.removeAttribute("tabindex");
   }
 
   private node(id: string): TraceNode | undefined {

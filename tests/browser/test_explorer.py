@@ -104,6 +104,7 @@ def test_click_and_focus_select_a_node(notebook: Notebook) -> None:
 
 
 def test_tab_reaches_everything_and_focus_is_seen(notebook: Notebook) -> None:
+    notebook.node("x").focus()  # the graph is left and entered where one has been
     notebook.root.focus()
     reached = []
     for _ in range(10):

@@ -54,7 +54,7 @@ def test_a_saved_notebook_shows_the_explorer_without_running(
     assert image.evaluate("i => i.complete && i.naturalWidth") > 500
     still.goto(image.get_attribute("src") or "")
     picture = still.locator("svg")
-    for words in ("x", "leaf", "1.03", "tanh", "0.762", "self · 4 B · version 0"):
+    for words in ("x", "2", "t = tanh", "0.762", "saved result ≈ 0.762", "version 0, 4 bytes"):
         expect(picture.get_by_text(words, exact=True).first).to_be_visible()
     context.close()
 
