@@ -70,7 +70,8 @@ def test_colours_are_those_of_the_explorer():
     ax = viz.plot_filters(autolab.tensor([[[[-2.0, 0.0, 2.0, math.nan]]]]))
     (image,) = ax.get_images()
     assert [to_hex(c) for c in image.to_rgba(image.get_array())[0]] == [
-        colour.lower() for colour in (palette.NEGATIVE, palette.PAPER, palette.POSITIVE, palette.BAD)
+        colour.lower()
+        for colour in (palette.NEGATIVE, palette.PAPER, palette.POSITIVE, palette.BAD)
     ]
     assert title(ax) == "1 filter, 1 NaN or infinite"
 

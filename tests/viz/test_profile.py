@@ -59,11 +59,9 @@ def test_kinds_have_colour_and_hatch(prof):
     }
     assert found["exp"] == (palette.FORWARD.lower(), "")
     assert (
-        found["ExpBackward0"]
-        == found["engine: ExpBackward0"]
-        == (palette.VERMILLION.lower(), "///")
+        found["ExpBackward0"] == found["engine: ExpBackward0"] == (palette.BACKWARD.lower(), "///")
     )
-    assert found["my block"] == (palette.GREEN.lower(), "...")
+    assert found["my block"] == (palette.LEAF.lower(), "...")
     assert [t.get_text() for t in timeline.get_legend().get_texts()] == [
         "op",
         "backward",
