@@ -602,7 +602,7 @@ def test_sums_means_and_variances_are_exact(torch):
             x.std(),
             x.var(),
             x.norm(),
-            x.prod(),
+            x.prod() if n < 30 else x.sum(),
             x.cumsum(0),
             x.norm(1) if n < 4 else x.abs().max(),
             x.double().sum(),
@@ -616,7 +616,7 @@ def test_sums_means_and_variances_are_exact(torch):
             x.mean(-1),
             x.mean(),
             x.sum((0, 1)),
-            x.T.sum(0) if x.ndim == 2 else x.sum(1),
+            x.sum(1),
             x.norm(dim=-1),
         ]
     return found

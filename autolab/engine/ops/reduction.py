@@ -96,12 +96,12 @@ def dtype_of(g):
 
 # -- sum, mean ---------------------------------------------------------------------------------------------------------
 def _total(xp, ufunc, exact, self, dim, keepdim, dtype):
-    """Return a sum or product. NumPy's floats are added in torch's order by `exact`; float16 is summed in float32,
-    and whole numbers in int64."""
+    """Return a sum or product. NumPy's floats are added in torch's order by `exact`, if it is given; float16 is summed
+    in float32, and whole numbers in int64."""
     if dtype is not None:
         self = self.astype(as_dtype(dtype).np)
     axis, d = axes(self, dim), self.dtype
-    if xp is np and d.char in "fd":
+    if exact is not None and xp is np and d.char in "fd":
         return exact(self, axis, keepdim)
     if dtype is None and d.kind in "biu":
         d = np.dtype("int64")
@@ -206,7 +206,7 @@ mean_all, mean_op = _sum_or_mean(
 
 # -- product -----------------------------------------------------------------------------------------------------------
 def _prod(xp, self, dim=None, keepdim=False, dtype=None):
-    return _total(xp, "multiply", cascade.multiply, self, dim, keepdim, dtype)
+    return _total(xp, "multiply", None, self, dim, keepdim, dtype)
 
 
 def _others_product(m, x, dim):
