@@ -393,22 +393,6 @@ def test_most_float32_results_are_pytorchs_to_the_last_bit(name, low, high, shar
     assert np.max(np.abs(found - expected) / np.spacing(np.abs(expected))) <= 2
 
 
-@last_digits
-@same_as_torch(rtol=0, atol=0)
-def test_fused_formulas_are_exact(torch):
-    a, b, c = (numbers(torch, seed) for seed in (2, 3, 4))
-    d, e, f = (t.double() for t in (a, b, c))
-    return [
-        torch.addcmul(a, b, c),
-        torch.addcmul(a, b, c, value=0.3),
-        torch.lerp(a, b, 0.3),
-        torch.lerp(a, b, 0.7),
-        torch.lerp(a, b, c.abs() / 4),
-        torch.addcmul(d, e, f),
-        torch.lerp(d, e, 0.3),
-    ]
-
-
 # -- properties --------------------------------------------------------------------------------------------------------
 SHAPES = hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=4)
 

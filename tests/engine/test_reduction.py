@@ -601,7 +601,6 @@ def test_sums_means_and_variances_are_exact(torch):
             x.mean(),
             x.std(),
             x.var(),
-            x.norm(),
             x.prod() if n < 30 else x.sum(),
             x.cumsum(0),
             x.norm(1) if n < 4 else x.abs().max(),
@@ -617,7 +616,6 @@ def test_sums_means_and_variances_are_exact(torch):
             x.mean(),
             x.sum((0, 1)),
             x.sum(1),
-            x.norm(dim=-1),
         ]
     return found
 

@@ -116,7 +116,7 @@ SIZES = [  # lists of ints, by position and by keyword, and what is none; flags
     "torch.as_tensor(v, 'a')", "torch.tensor()", "torch.arange(1, step='a')", "torch.full((2,), 'a')", "torch.randn((2, 'a'))",
     "torch.rand(2, dtype=1)", "torch.floor_divide(2, v)", "torch.floor_divide(v, (1,))", "torch.true_divide(v)",
        "v.random_(1, 2, 3)", "v.uniform_(0, 'a')", "A.to(1, 2)", "A.to(foo=1)",
-    "torch.linalg.inv(1)", "torch.stack(A, 'a')",
+    "torch.linalg.inv(1)", "torch.stack(A, 'a')", "v.sort(-1, stable=True)", "torch.argsort(v, 0, stable=True)",
 ]  # fmt: skip
 INSIDE = [  # what a function that PyTorch writes in Python leaves to the function it calls
     "F.dropout(A, 0.5, 1)", "F.dropout(A, 0.5, training='a', inplace=True)", "F.dropout2d(W, training=None)",

@@ -182,7 +182,7 @@ def test_paths():
     net = Net()
     assert net.get_submodule("layers.1") is net.layers[1] and net.get_submodule("") is net
     assert net.get_parameter("layers.1.weight") is net.layers[1].weight
-    net.set_submodule("layers.1", nn.Tanh())
+    net.layers[1] = nn.Tanh()
     assert repr(net.layers[1]) == "Tanh()"
 
 

@@ -225,13 +225,6 @@ def int_argument(function, name, position, value):
     return number
 
 
-def bool_argument(function, name, position, value):
-    """Return the bool `value`. Raise PyTorch's TypeError for other types, including 0 and 1."""
-    if not isinstance(value, bool):
-        raise bad_argument(function, name, position, "bool", value)
-    return value
-
-
 def ints_argument(function, name, position, value):
     """Return `value` as an int or a tuple of ints.
 

@@ -1,12 +1,11 @@
 """Random numbers in the shape, layout and dtype of a tensor, with the checks that PyTorch makes."""
 
-import warnings
-
 import numpy as np
 
 from . import random
 from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
+from .refusals import unsupported
 
 
 def source(generator):
@@ -53,50 +52,28 @@ def normal(target, dtype, mean, std, g):
 def integers(target, dtype, low, high, g):
     """Return integers in [low, high), as int64, arranged like `target`. Raises RuntimeError when `dtype` cannot hold
     them."""
-    low, high = _bounds(low, high, dtype)
+    _check_bounds(low, high, dtype)
     return arranged(random.randint(g, target.size, low, high), target)
 
 
-def _bounds(low, high, dtype):
-    """Return the bounds to draw between: those given, moved inwards where a float dtype would round them outwards.
-
-    Raises RuntimeError when [low, high) is empty or `dtype` cannot hold it; warns where floats are too coarse.
-    """
+def _check_bounds(low, high, dtype):
+    """Raise RuntimeError when [low, high) is empty or `dtype` cannot hold it, NotImplementedError for whole numbers
+    that a float dtype cannot tell apart."""
     if low >= high:
         message = f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         raise fail(RuntimeError, message, "The upper bound is not among the numbers drawn.")
-    digits = np.finfo(dtype.np).nmant + 1 if dtype.is_floating_point else 0
-    if digits:
-        first, last = _rounded(low + 1, dtype), _rounded(high - 1, dtype)
-        low = first + _spacing(low + 1, digits) if first < low else low
-        high = last - _spacing(high - 1, digits) if last >= high else high
+    if dtype.is_floating_point:
+        largest = 1 << np.finfo(dtype.np).nmant + 1
+        if max(-low, high - 1) > largest:
+            note = f"{dtype} counts whole numbers up to {largest} only. Draw int64 numbers."
+            raise unsupported("random_", "to", note)
+        return
+    limits = None if dtype.is_bool else np.iinfo(dtype.np)
+    lowest, highest = (0, 1) if limits is None else (limits.min, limits.max)
     for name, value in (("from", low), ("to - 1", high - 1)):
-        if digits:
-            if abs(value) > 1 << digits:
-                message = (
-                    f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
-                    f"{dtype.cpp_name} can support discrete uniform distribution only within this range. This "
-                    "warning will become an error in version 1.7 release, please fix the code in advance"
-                )
-                warnings.warn(message, UserWarning, stacklevel=6)
-            continue
-        lowest, highest = (
-            (0, 1) if dtype.is_bool else (np.iinfo(dtype.np).min, np.iinfo(dtype.np).max)
-        )
         if not lowest <= value <= highest:
             message = f"{name} is out of bounds for {dtype.cpp_name}"
             raise fail(RuntimeError, message, f"{dtype} holds {lowest} to {highest}.")
-    return low, high
-
-
-def _rounded(n, dtype):
-    rounded = np.int64(n).astype(dtype.np)
-    return int(rounded) if np.isfinite(rounded) else n
-
-
-def _spacing(n, digits):
-    """Return the distance between neighbouring floats with `digits` binary digits around the integer `n`."""
-    return 1 << max(0, abs(n).bit_length() - digits)
 
 
 def shaped(shape):

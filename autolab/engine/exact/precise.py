@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import rounding
-
 FEW = 1 << 12
 """Up to this many elements a float32 result is computed in float64 and rounded once."""
 
@@ -32,17 +30,3 @@ def unary(name: str):
 
     kernel.__name__ = name
     return kernel
-
-
-def fma(a, b, c):
-    """Return `a * b + c`, rounded once where the operands are few: compiled PyTorch fuses the product and the sum in
-    addcmul and lerp."""
-    kinds = {getattr(x, "dtype", None) for x in (a, b, c)} - {None}
-    if any(
-        x.__class__ is not np.ndarray and not isinstance(x, np.generic) or x.size > FEW
-        for x in (a, b, c)
-    ):
-        return a * b + c
-    if kinds == {F32}:
-        return (a.astype(F64) * b + c).astype(F32)
-    return rounding.fma(a, b, c) if kinds == {F64} else a * b + c

@@ -218,7 +218,9 @@ class _Front:
             for place, p in enumerate(form.parameters, self.space == "m"):
                 if not p.keyword_only and place < len(slots):
                     slots[place] |= p.classes()
-                if names is None or p.name in named:
+                # a keyword that its form requires tells which form a call is, so such calls are bound
+                chooses = p.keyword_only and not p.optional
+                if not chooses and (names is None or p.name in named):
                     known[p.name] = known.get(p.name, set()) | p.classes()
         if self.space == "m":
             slots[0] |= TENSOR_CLASSES

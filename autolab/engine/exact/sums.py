@@ -1,4 +1,4 @@
-"""Sums and lengths added up in PyTorch's order, so that their last digit is PyTorch's too.
+"""Sums added up in PyTorch's order, so that their last digit is PyTorch's too.
 
 Floating-point addition is not associative: `torch.tensor([.1] * 10).sum()` is 1.0000001, NumPy's pairwise sum gives
 1.0. PyTorch's CPU kernels keep eight float32 (four float64) running sums side by side, four times over, and add them
@@ -16,8 +16,6 @@ import math
 
 import numpy as np
 
-from . import rounding
-
 FEW = 1 << 15
 """Below this many elements PyTorch reduces on one thread."""
 
@@ -34,26 +32,15 @@ def add(x, axis=None, keepdims=False):
     The order is PyTorch's for contiguous arrays whose reduced dimensions follow each other, else NumPy's."""
     if axis is None or x.ndim == 1:
         return alone(total(x), (1,) * x.ndim) if keepdims else total(x)
-    parts = _parts(x, axis, keepdims)
-    if parts is None:
-        return _reduce(x, axis=axis, keepdims=keepdims)
-    lanes, x, shape = parts
-    columns = x.shape[2]
-    sums = _rows(x[:, :, 0], lanes) if columns == 1 else _columns(x, _width(columns, lanes))
-    return sums.reshape(shape)[()]
-
-
-def _parts(x, axis, keepdims):
-    """Return (lanes, `x` as (before, reduced, after), shape of the result); None where NumPy's order is used."""
     lanes = _LANES.get(x.dtype.char)
-    if lanes is None or not 1 < x.size < FEW or not x.flags.c_contiguous:
-        return None
     axes = sorted(a % x.ndim for a in ((axis,) if axis.__class__ is int else axis))
-    if not axes or axes[-1] - axes[0] >= len(axes):
-        return None
+    adjacent = axes and axes[-1] - axes[0] < len(axes)
+    if lanes is None or not (1 < x.size < FEW and x.flags.c_contiguous and adjacent):
+        return _reduce(x, axis=axis, keepdims=keepdims)
     before, after = x.shape[: axes[0]], x.shape[axes[-1] + 1 :]
-    sizes = math.prod(before), math.prod(x.shape[d] for d in axes), math.prod(after)
-    return lanes, x.reshape(sizes), before + (1,) * len(axes) * keepdims + after
+    x = x.reshape(math.prod(before), -1, columns := math.prod(after))
+    sums = _rows(x[:, :, 0], lanes) if columns == 1 else _columns(x, _width(columns, lanes))
+    return sums.reshape(before + (1,) * len(axes) * keepdims + after)[()]
 
 
 def alone(number, shape):
@@ -172,43 +159,3 @@ def _columns(x, width):
         return _cascade(x)
     edge = _interleaved(x[:, :, whole:])
     return np.concatenate((_cascade(x[:, :, :whole]), edge), axis=1) if whole else edge
-
-
-# -- lengths -----------------------------------------------------------------------------------------------------------
-def length(x, axis=None, keepdims=False):
-    """Return the square root of the sum of squares, in PyTorch's order where `add` has it."""
-    axes = tuple(range(x.ndim)) if axis is None else axis
-    parts = _parts(x, axes, keepdims)
-    if parts is None or parts[1].shape[2] > 1:
-        return np.sqrt(_reduce(x * x, axis=axis, keepdims=keepdims))
-    lanes, x, shape = parts
-    return np.sqrt(_squares(x[:, :, 0], lanes)).reshape(shape)[()]
-
-
-def _squares(x, lanes):
-    """Return the sums of squares of the rows of a 2-d array."""
-    k, n = x.shape
-    main = n // lanes * lanes
-    tail = x[:, main:]
-    whole = tail.shape[1] // 4 * 4
-    sums = np.empty((k, 0), x.dtype)
-    if main:
-        rows = x[:, :main].reshape(k, -1, lanes)
-        sums = _in_turn(rows * rows)
-    total = np.add.accumulate(
-        np.concatenate(
-            (sums, tail[:, :whole] * tail[:, :whole], np.zeros((k, 1), x.dtype)), axis=1
-        ),
-        axis=1,
-    )[:, -1]
-    for j in range(
-        whole, tail.shape[1]
-    ):  # the compiler fuses multiplication and addition for the last few
-        total = _fused(tail[:, j], total)
-    return total
-
-
-def _fused(x, total):
-    if x.dtype == np.float32:
-        return (x.astype(np.float64) * x + total).astype(np.float32)
-    return rounding.fma(x, x, total)

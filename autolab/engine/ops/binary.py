@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 
-from ..exact import precise
 from ..exact.dtype_errors import no_kernel, not_implemented
 from .checks import refuse_if
 from .functions import register
@@ -15,9 +14,7 @@ def _lerp(xp, self, end, weight):
     weight = weight if hasattr(weight, "dtype") else self.dtype.type(weight)
     gap = end - self
     # from the nearer end, as torch does, so that weight 1 gives `end` exactly
-    return xp.where(
-        abs(weight) < 0.5, precise.fma(weight, gap, self), precise.fma(-gap, 1 - weight, end)
-    )[()]
+    return xp.where(abs(weight) < 0.5, weight * gap + self, end - gap * (1 - weight))[()]
 
 
 register(
@@ -52,7 +49,7 @@ def _scaled(value, a):
 def _addcmul(xp, self, tensor1, tensor2, value):
     if self.dtype.kind in "iu":  # the factor becomes a whole number, too
         value = int(value)
-    return precise.fma(_scaled(value, tensor1), tensor2, self)
+    return _scaled(value, tensor1) * tensor2 + self
 
 
 def _no_whole_quotient(dtypes, promoted):

@@ -32,8 +32,8 @@ def _reduce_norm(xp, x, ord, axis, keepdim):
     size = xp.abs(x) if ord != 2 else x
     if ord == 2:
         if xp is np:
-            return cascade.length(size, axis, keepdim)
-        return xp.sqrt(xp.add.reduce(size * size, axis=axis, keepdims=keepdim))
+            return np.sqrt(cascade.add(x * x, axis, keepdim))
+        return xp.sqrt(xp.add.reduce(x * x, axis=axis, keepdims=keepdim))
     if ord in (math.inf, -math.inf):
         return reduce(xp, "maximum" if ord > 0 else "minimum", size, axis, keepdim)
     if ord == 0:

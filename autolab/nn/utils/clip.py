@@ -17,43 +17,6 @@ def _listed(tensors):
 
 
 @no_grad()
-def get_total_norm(
-    tensors: Iterable[Tensor] | Tensor,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-) -> Tensor:
-    """The norm of all `tensors` as if they were one vector, a 0-d tensor.
-
-    Raises RuntimeError when it is nan or inf and `error_if_nonfinite`.
-    """
-    norms = [autolab.linalg.vector_norm(t, float(norm_type)) for t in _listed(tensors)]
-    if not norms:
-        return autolab.tensor(0.0)
-    total = autolab.linalg.vector_norm(autolab.stack(norms), float(norm_type))
-    if error_if_nonfinite and not total.isfinite():
-        raise fail(
-            RuntimeError,
-            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so "
-            "it cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-            "`error_if_nonfinite=False`",
-            "Some gradient is nan or inf: look for a division by 0 or a logarithm of 0.",
-        )
-    return total
-
-
-@no_grad()
-def clip_grads_with_norm_(
-    parameters: Iterable[Tensor] | Tensor,
-    max_norm: float,
-    total_norm: Tensor,
-) -> None:
-    """Scale all gradients, in place, by max_norm / total_norm if that is below 1."""
-    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-    for parameter in _listed(parameters):
-        if parameter.grad is not None:
-            parameter.grad.mul_(factor)
-
-
 def clip_grad_norm_(
     parameters: Iterable[Tensor] | Tensor,
     max_norm: float,
@@ -79,10 +42,22 @@ def clip_grad_norm_(
         warnings.warn(
             "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2
         )
-    total = get_total_norm(
-        [p.grad for p in parameters if p.grad is not None], norm_type, error_if_nonfinite
-    )
-    clip_grads_with_norm_(parameters, max_norm, total)
+    order, grads = float(norm_type), [p.grad for p in parameters if p.grad is not None]
+    if not grads:
+        return autolab.tensor(0.0)
+    norm = autolab.linalg.vector_norm
+    total = norm(autolab.stack([norm(g, order) for g in grads]), order)
+    if error_if_nonfinite and not total.isfinite():
+        raise fail(
+            RuntimeError,
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so "
+            "it cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`",
+            "Some gradient is nan or inf: look for a division by 0 or a logarithm of 0.",
+        )
+    factor = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
+    for grad in grads:
+        grad.mul_(factor)
     return total
 
 

@@ -5,8 +5,6 @@ Source: https://docs.pytorch.org/tutorials/intermediate/parametrizations.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from autolab.engine.autograd.modes import no_grad
@@ -15,19 +13,6 @@ from autolab.engine.core.tensor import Tensor
 from autolab.nn.modules.container import ModuleDict, ModuleList
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
-
-_cache: dict[int, Any] | None = None
-
-
-@contextmanager
-def cached() -> Iterator[None]:
-    """Compute each parametrized tensor only once while the context is open."""
-    global _cache
-    before, _cache = _cache, {} if _cache is None else _cache
-    try:
-        yield
-    finally:
-        _cache = before
 
 
 def _register(module, name, tensor):
@@ -59,13 +44,9 @@ class ParametrizationList(ModuleList):
 
     def forward(self) -> Tensor:
         """Return the tensor that the parametrizations make of `original`."""
-        if _cache is not None and id(self) in _cache:
-            return _cache[id(self)]
         value = self.original
         for module in self:
             value = module(value)
-        if _cache is not None:
-            _cache[id(self)] = value
         return value
 
 
