@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from autolab.engine.exact import sums as cascade
+from autolab.engine.fast.sums import plan
 
 SHAPES = [
     (1,),
@@ -156,3 +157,23 @@ def test_an_array_that_was_pickled_is_summed_alike(dtype):
         assert cascade.add(copy, axis).tobytes() == cascade.add(x, axis).tobytes()
     assert cascade.total(copy[5]).tobytes() == cascade.total(x[5]).tobytes()
     assert cascade.sum_to(copy, (10,)).tobytes() == cascade.add(x, 0).tobytes()
+    other = numbers(
+        (370,), "float64" if dtype == "float32" else "float32"
+    )  # its sum is planned by its own dtype
+    assert (
+        cascade.total(other).dtype == other.dtype
+        and abs(cascade.total(other) - math.fsum(other)) < 1e-4
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_planned_sums_are_the_plain_ones_to_the_last_bit(dtype):
+    """`fast/sums.py` and `exact.sums._rows`, for every length below 1,200; zeros keep torch's sign."""
+    lanes, random = cascade._LANES[np.dtype(dtype).char], np.random.default_rng(0)
+    for n in range(lanes, 1200):
+        for x in (random.standard_normal(n).astype(dtype), np.full(n, -0.0, dtype)):
+            planned, plain = (
+                plan(x.dtype, x.shape, lanes)(x)[-1],
+                cascade._rows(x.reshape(1, n), lanes)[-1],
+            )
+            assert planned.tobytes() == plain.tobytes(), n

@@ -7,10 +7,12 @@ import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import autolab as torch
 from autolab.engine.exact import signatures
+from autolab.engine.exact import sums as cascade
 from autolab.engine.fast.threads import shared
 
 PACKAGE = str(Path(torch.__file__).parent)
@@ -202,6 +204,15 @@ def test_views_of_what_was_changed_get_one_history(seed):
     interleaved(lambda k: [v.grad_fn for v in views], seed)
     sum(v.sum() for v in views).backward()
     assert w.grad.tolist() == [4.0, 4.0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_do_not_share_their_buffers(seed):
+    arrays = [np.full(100, k + 1.0, np.float32) for k in range(THREADS)]
+    cascade.total(arrays[0])  # one plan lies ready
+    found = [[] for _ in arrays]
+    interleaved(times(lambda k: found[k].append(float(cascade.total(arrays[k])))), seed)
+    assert found == [[100.0 * (k + 1)] * TIMES for k in range(THREADS)]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -24,6 +24,22 @@ INTERLEAVED = 4  # independent chains of additions, for the processor's pipeline
 BLOCK = 16  # additions before a running sum is passed on to the next level
 _SHORT = [None, *(np.array([0, *range(4, n), 1, 2, 3][:n]) for n in range(1, 8))]
 _in_order, _reduce = np.add.accumulate, np.add.reduce
+_plans: dict[int, dict] = {
+    8: {},
+    4: {},
+}  # for sums of all elements: by lanes and shape, those not in use
+_MOST_PLANS = 128
+planner = None
+"""A function that makes a plan, `planner(dtype, shape, lanes)`: the plan takes a row-major array of `shape` and returns
+an array whose last number is the sum. None: every sum is `_rows`, in the same order."""
+
+
+def plan_with(maker):
+    """Set `planner`, and forget the plans of the last one."""
+    global planner
+    planner = maker
+    for plans in _plans.values():
+        plans.clear()
 
 
 def add(x, axis=None, keepdims=False):
@@ -84,11 +100,37 @@ def broadcast_axes(shape, target):
 
 # -- contiguous rows ---------------------------------------------------------------------------------------------------
 def total(x):
-    """Return the sum of all elements of `x`, as a NumPy scalar of its dtype."""
+    """Return the sum of all elements of `x`, as a NumPy scalar of its dtype.
+
+    Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length take
+    half the time of slicing, `np.add.reduce` and `np.concatenate`: 2 µs for 100 elements (`fast/sums.py`). A plan is
+    taken off its list while it is in use, so that no other thread writes into its buffer."""
     lanes = _LANES.get(x.dtype.char)
-    if lanes is None or not 1 < x.size < FEW or not x.flags.c_contiguous:
+    if lanes is None:
         return _reduce(x, axis=None)
-    return (_rows(x.reshape(1, -1), lanes) + 0)[-1]
+    unused = _plans[lanes].get(x.shape)
+    if unused is None or not x.flags.c_contiguous:
+        return _unplanned(x, lanes)
+    try:
+        plan = unused.pop()
+    except IndexError:  # another thread has it
+        plan = planner(x.dtype, x.shape, lanes)
+    result = plan(x)[-1]
+    unused.append(plan)
+    return result
+
+
+def _unplanned(x, lanes):
+    """Return the sum of an array whose shape has no plan yet."""
+    n, plans = x.size, _plans[lanes]
+    if not 1 < n < FEW or not x.flags.c_contiguous:
+        return _reduce(x, axis=None)
+    if planner is None or n < lanes or n >= BLOCK * BLOCK * INTERLEAVED * lanes:
+        return (_rows(x.reshape(1, n), lanes) + 0)[-1]
+    if len(plans) >= _MOST_PLANS:
+        plans.clear()
+    plans[x.shape] = [planner(x.dtype, x.shape, lanes)]
+    return total(x)
 
 
 def _rows(x, lanes):

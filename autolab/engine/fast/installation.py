@@ -11,8 +11,9 @@ from ..core import op as operations
 from ..core.node import Node, backward
 from ..core.record import OPS
 from ..core.tensor import Tensor
+from ..exact.sums import plan_with
 from ..ops.functions import METHODS, OPERATORS
-from . import compiled, saved, steps, straight, threads, updates
+from . import compiled, saved, steps, straight, sums, threads, updates
 
 
 class FastEngine(operations.Engine):
@@ -79,6 +80,7 @@ def install():
     namespaces.Namespace.binding = _binding
     Tensor.backward = _backward(_plain_backward)
     tensor.grad_as_tensor = threads.grad_as_tensor
+    plan_with(sums.plan)
     for name in steps.SIGNATURES:
         setattr(Node, name, steps.first(name))
     # these stay: what a node has saved can be read and freed whichever engine made it
@@ -93,6 +95,7 @@ def remove():
     namespaces.Namespace.binding = _plain_binding
     _plain_backward.__doc__ = Tensor.backward.__doc__  # examples, perhaps
     Tensor.backward, tensor.grad_as_tensor = _plain_backward, _plain_grad
+    plan_with(None)
     for name in OPERATORS:
         setattr(Tensor, name, METHODS[name])
     for record in OPS.values():
