@@ -27,17 +27,10 @@ ONLY_HERE = {
 
 # Formulas that say what moves where, not a number for each element.
 _MOVES = (
-    "constant_pad_nd",
-    "reflection_pad1d",
-    "reflection_pad2d",
-    "replication_pad1d",
-    "replication_pad2d",
-    "upsample_nearest2d",
-    "upsample_bilinear2d",
-    "_upsample_bilinear2d_aa",
-    "reflection_pad3d",
-    "replication_pad3d",
-)
+    "constant_pad_nd reflection_pad1d reflection_pad2d replication_pad1d "
+    "replication_pad2d upsample_nearest2d upsample_bilinear2d _upsample_bilinear2d_aa "
+    "reflection_pad3d replication_pad3d"
+).split()
 NOT_NUMBERS = dict.fromkeys(_MOVES, "value self") | (
     dict.fromkeys(("convolution",), "value input weight bias")
     | dict.fromkeys(

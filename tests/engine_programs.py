@@ -6,7 +6,7 @@ A program is data (a list of steps); `run_*` executes it on the module it is giv
 
 from __future__ import annotations
 
-UNARY = ("sin", "cos", "tanh", "exp", "sigmoid", "neg", "square", "abs", "softplus", "log1p_abs")
+UNARY = "sin cos tanh exp sigmoid neg square abs softplus log1p_abs".split()
 BINARY = ("add", "sub", "mul", "div_safe", "maximum", "pow_safe")
 
 
@@ -65,8 +65,8 @@ def random_expression(rng, steps=8):
     )
 
 
-VIEWS = ("slice", "select", "transpose", "flat", "step", "unsqueeze", "expand_row")
-EDITS = ("mul_", "add_", "set", "sin_", "zero_", "copy_", "add_view", "masked")
+VIEWS = "slice select transpose flat step unsqueeze expand_row".split()
+EDITS = "mul_ add_ set sin_ zero_ copy_ add_view masked".split()
 
 
 def random_view_program(rng, steps=9):

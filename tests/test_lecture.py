@@ -107,13 +107,6 @@ def test_an_answer_is_never_beside_its_prediction(cells, alive):
     assert "That is y" not in listed and "3.0" in listed, "code before the question is shown"
 
 
-def test_a_prediction_revealed_in_its_own_cell_ends_its_slide_first():
-    question = asked_here(Prediction("?", ["6", "9"]))
-    both = code("g = predict('q1')\ndisplay(g)\ng.reveal(6)", question, printed("It is 6."))
-    ((first, second),) = bodies(of(new_markdown_cell("## A"), both))
-    assert "It is 6." not in first and "It is 6." in second
-
-
 def test_what_was_printed_comes_later_and_a_prediction_ends_its_slide():
     ask, run = code("ask()", printed("?"), tags=["predict"]), code("f()", printed("<6>"))
     made = of(new_markdown_cell("## A"), ask, run, code("x", printed("no"), tags=["exercise"]))
@@ -204,22 +197,6 @@ def test_markdown_brings_its_pictures_and_formulas_and_no_links_to_files(tmp_pat
     assert markdown.mathml(r"\notknown{") == r"<code>\notknown{</code>"
 
 
-@pytest.mark.parametrize(
-    ("frames", "expected"), [(1, []), (4, [1, 2, 3]), (61, list(range(1, 61))), (100, [59, 99])]
-)
-def test_a_clicker_stops_at_each_step_or_at_the_ends_of_passes(frames, expected):
-    class Frame:
-        def __init__(self, index):
-            self.phase, self.run = ("forward" if index < 60 else "backward"), 0
-
-    class Widget:
-        keys = ["step"]
-        trace = type("Trace", (), {"frames": [Frame(i) for i in range(frames)]})
-
-    assert kernel.stops(Widget()) == expected
-    assert kernel.stops(object()) == []
-
-
 def test_stored_outputs_make_a_deck_without_a_kernel(tmp_path):
     data = {"image/png": "cG5n", "text/plain": "<Figure>"}
     error = new_output("error", ename="E", evalue="v", traceback=["\x1b[31mE\x1b[0m: v"])
@@ -261,26 +238,6 @@ def test_phones_find_the_questions_that_have_a_name(tmp_path):
     assert (
         cli.main(["lecture", str(tmp_path / "own.ipynb"), "--no-run", "--room", "ftp://here"]) == 1
     )
-
-
-def test_wrong_files_are_told(tmp_path, capsys):
-    (tmp_path / "no.ipynb").write_text("words")
-    assert (
-        cli.main(["lecture", str(tmp_path / "none.ipynb")]) == 1
-        and "there is no notebook" in capsys.readouterr().err
-    )
-    assert (
-        cli.main(["lecture", str(tmp_path / "no.ipynb")]) == 1
-        and "is not a Jupyter notebook" in capsys.readouterr().err
-    )
-    for wrong in (
-        [],
-        ["own.ipynb", "--all"],
-        ["--all", "--notes", "plan.md"],
-        ["own.ipynb", "--loud"],
-    ):
-        with pytest.raises(SystemExit):
-            cli.main(["lecture", *wrong])
 
 
 def test_a_cell_that_fails_is_named(tmp_path):

@@ -49,19 +49,6 @@ def test_simulated_times_are_the_same_on_every_run(measured):
     )
 
 
-def test_the_gpu_wins_from_some_size_on(measured):
-    assert (
-        gpu.crossover(measured["results"], "matmul"),
-        gpu.crossover(measured["results"], "chain"),
-    ) == (256, 10**6)
-    slow = [
-        {"work": "matmul", "size": n, "place": f"autolab {p}", "seconds": s}
-        for n in (1, 2)
-        for p, s in (("cpu", 1), ("gpu", 2))
-    ]
-    assert gpu.crossover(slow, "matmul") is None
-
-
 def test_simulated_times_are_called_so_and_not_saved(measured, tmp_path):
     assert gpu.text(measured).startswith(
         "# SIMULATED: computed from the data sheet of a T4, not measured\n"
@@ -88,12 +75,3 @@ def test_a_real_record_is_written_with_its_device(measured, tmp_path):
         and "autolab gpu, peak MiB" in page
     )
     assert f"- cpu: {real['machine']['cpu']}" in page
-
-
-def test_the_command_asks_for_a_gpu_or_takes_a_simulated_one(monkeypatch, capsys):
-    monkeypatch.setattr(gpu, "QUICK", {gpu.matmul: (16,)})
-    gpu.main(["--device", "sim", "--quick", "--profile", "A100"])
-    assert "SIMULATED: computed from the data sheet of a A100" in capsys.readouterr().out
-    if not torch.cuda.is_available():
-        with pytest.raises(SystemExit, match="No GPU is usable here"):
-            gpu.main(["--device", "cuda"])

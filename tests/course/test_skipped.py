@@ -1,4 +1,4 @@
-"""Every notebook runs alone, and what a lesson calls optional may be skipped: tried by running the rest."""
+"""What a lesson calls optional may be skipped: tried by running the rest."""
 
 import json
 import subprocess
@@ -9,7 +9,11 @@ import pytest
 
 from autolab.lessons.folder import course_source
 
-NOTEBOOKS = sorted(p for p in course_source().rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
+NOTEBOOKS = sorted(
+    path
+    for path in course_source().rglob("*.ipynb")
+    if ".ipynb_checkpoints" not in path.parts and '"optional"' in path.read_text(encoding="utf-8")
+)
 
 
 def run(path: Path, folder: Path) -> list[str]:

@@ -50,7 +50,3 @@ def test_advice_is_given_for_absent_names_only():
 def test_tab_completion_does_not_offer_them():
     assert not absent.names()["torch.Tensor"] & set(dir(autolab.ones(2)))
     assert not hasattr(autolab.ones(2), "aminmax")
-
-
-def test_a_misspelt_name_gets_pythons_words():
-    assert str(absent.error("torch", "tenser")) == "module 'torch' has no attribute 'tenser'"

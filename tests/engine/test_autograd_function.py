@@ -336,36 +336,6 @@ def custom(torch, forward, backward=lambda ctx, g, *rest: g):
     return type("Custom", (torch.autograd.Function,), parts)
 
 
-@same_as_torch
-def test_what_stands_beside_a_tensor_in_the_results(torch):
-    """A number, None, a text or a list gets no gradient: backward receives None in its place."""
-    found = []
-    for beside in (2.5, None, "text", [1, 2], (3,), {"k": 1}):
-        for first in (True, False):
-            x = torch.tensor([1.0, -2.0], requires_grad=True)
-            seen = []
-
-            def backward(ctx, *grads):
-                seen.append(grads)
-                return grads[0 if first else 1] * 3
-
-            def forward(ctx, a):
-                return (a * 3, beside) if first else (beside, a * 3)
-
-            results = custom(torch, forward, backward).apply(x)
-            (y,) = [r for r in results if isinstance(r, torch.Tensor)]
-            hooked = []
-            y.grad_fn.register_hook(lambda into, out: hooked.append(out))
-            y.pow(2).sum().backward()
-            found.append((x.grad, seen, hooked))
-    return found
-
-
-@same_as_torch
-def test_no_results_at_all(torch):
-    return custom(torch, lambda ctx, a: ()).apply(torch.ones(2, requires_grad=True))
-
-
 def marked(torch, mark, value):
     def forward(ctx, a):
         a.mul_(3)
@@ -385,53 +355,8 @@ def test_a_changed_input_has_to_be_returned(torch):
     return error_of(lambda: custom(torch, forward).apply(x * 1, x * 2))
 
 
-@same_as_torch
-def test_inputs_that_are_returned_without_a_gradient(torch):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    h = x * 2
-    y = marked(torch, "mark_non_differentiable", lambda a: a).apply(h)
-
-    def keep(ctx, a):
-        ctx.mark_non_differentiable(a)
-        return a
-
-    z = custom(torch, keep).apply(h)
-    with torch.no_grad():
-        w = custom(torch, lambda ctx, a: a).apply(h)
-    found = [(t.requires_grad, t.is_leaf, t is h, t._is_view()) for t in (y, z, w)]
-    z += 1
-    return found, h, z
-
-
 def test_a_view_that_forward_changes_is_refused():
     torch = oracle.engine()
     row = (torch.ones(2, 2, requires_grad=True) * 1)[1]
     with pytest.raises(NotImplementedError, match="mark_dirty of a view"):
         marked(torch, "mark_dirty", lambda a: a).apply(row)
-
-
-@same_as_torch
-def test_arguments_by_keyword(torch):
-    scaled = custom(torch, lambda ctx, a, by=2, plus=0: a * by + plus, lambda ctx, g: (g, None))
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-
-    class Bound(torch.autograd.Function):
-        @staticmethod
-        def forward(a, by=4):
-            return a * by
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.by = inputs[1]
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.by, None
-
-    Bound.apply(x).sum().backward()
-    Bound.apply(by=3, a=x).sum().backward()
-    calls = (
-        lambda: Bound.apply(x, minus=1),
-        lambda: Bound.apply(by=1),
-    )
-    return scaled.apply(x, by=7), scaled.apply(a=x), x.grad, [error_of(c) for c in calls]

@@ -21,12 +21,6 @@ def scalar(x, w):
 
 
 @same_as_torch
-def test_jacobian_of_one_input(torch):
-    x, w = inputs(torch)
-    return torch.autograd.functional.jacobian(lambda x: vector(x, w), x)
-
-
-@same_as_torch
 def test_jacobian_structures(torch):
     jacobian = torch.autograd.functional.jacobian
     x, w = inputs(torch)

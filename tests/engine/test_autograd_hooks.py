@@ -33,26 +33,6 @@ def test_order_at_a_leaf(torch):
 
 
 @same_as_torch
-def test_a_leaf_hook_sees_the_sum_of_all_contributions(torch):
-    seen = []
-    x = torch.tensor(2.0, requires_grad=True)
-    x.register_hook(seen.append)
-    (x * x + x.exp() + x).backward()
-    return seen
-
-
-@same_as_torch
-def test_hooks_run_for_grad_too_but_nothing_accumulates(torch):
-    seen = []
-    x = torch.tensor(2.0, requires_grad=True)
-    h = x * 3
-    h.register_hook(lambda g: seen.append(("h", g)))
-    x.register_hook(lambda g: seen.append(("x", g)) or g * 100)
-    x.register_post_accumulate_grad_hook(lambda p: seen.append("accumulated"))
-    return torch.autograd.grad(h * h, x), seen, x.grad
-
-
-@same_as_torch
 def test_a_removed_hook_does_not_run(torch):
     seen = []
     x = torch.tensor(2.0, requires_grad=True)
@@ -117,14 +97,6 @@ def test_a_hook_registered_after_an_in_place_change_watches_the_new_value(torch)
     y.register_hook(lambda g: log.append(("after the change", g)))
     y.sum().backward()
     return log, x.grad
-
-
-@same_as_torch
-def test_capture_by_grad_sees_the_hooked_gradient(torch):
-    x = torch.tensor(2.0, requires_grad=True)
-    h = x * 3
-    h.register_hook(lambda g: g * 10)
-    return torch.autograd.grad(h * h, [h, x])
 
 
 @same_as_torch
@@ -231,62 +203,3 @@ def test_hooks_of_every_kind_when_only_some_gradients_are_wanted(torch):
         for call in ("backward", "grad")
         for create_graph in (False, True)
     ]
-
-
-@same_as_torch
-def test_an_optimizer_in_a_hook_of_a_backward_of_some_parameters(torch):
-    model = torch.nn.Linear(2, 2)
-    for p, values in zip(model.parameters(), ([[1.0, 2.0], [3.0, 4.0]], [0.5, -0.5])):
-        p.data = torch.tensor(values)
-    steps = {p: torch.optim.SGD([p], lr=0.25) for p in model.parameters()}
-
-    def step(p):
-        steps[p].step()
-        steps[p].zero_grad()
-
-    for p in model.parameters():
-        p.register_post_accumulate_grad_hook(step)
-    model(torch.ones(3, 2)).sum().backward(inputs=[model.weight])
-    return [p.detach() for p in model.parameters()], [p.grad for p in model.parameters()]
-
-
-@same_as_torch
-def test_a_hook_after_accumulation_returns_nothing(torch):
-    def outcome(result):
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        x.register_post_accumulate_grad_hook(lambda t: result)
-        return error_of(lambda: x.sum().backward()), x.grad
-
-    return [outcome(r) for r in (None, torch.ones(2))]
-
-
-@same_as_torch
-def test_a_custom_function_shows_all_its_gradients_even_if_one_is_wanted(torch):
-    class Product(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, a, b):
-            ctx.save_for_backward(a, b)
-            return a * b
-
-        @staticmethod
-        def backward(ctx, g):
-            a, b = ctx.saved_tensors
-            return g * b, g * a
-
-    seen = []
-    a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
-    c = Product.apply(a, b)
-    c.grad_fn.register_hook(lambda gi, go: seen.append((gi, go)))
-    c.backward(inputs=[b])
-    return seen, a.grad, b.grad
-
-
-@same_as_torch
-def test_a_hook_sees_no_gradient_of_an_index(torch):
-    seen = []
-    x = torch.tensor([[1.0, 3.0, 2.0]], requires_grad=True)
-    values, _ = x.max(1)
-    values.grad_fn.register_prehook(lambda gs: seen.append(len(gs)))
-    values.grad_fn.register_hook(lambda gi, go: seen.append((gi, go)))
-    values.sum().backward()
-    return seen, x.grad

@@ -126,28 +126,6 @@ def test_backward_under_no_grad_still_computes(torch):
     return x.grad, x.grad.requires_grad
 
 
-@same_as_torch
-def test_a_training_step_by_hand(torch):
-    w = torch.tensor([1.0, -2.0], requires_grad=True)
-    for _ in range(3):
-        loss = (w**2).sum()
-        loss.backward()
-        with torch.no_grad():
-            w -= 0.1 * w.grad
-            w.grad.zero_()
-    return w, w.is_leaf, w._version, w.grad
-
-
-@same_as_torch
-def test_reprs_and_arguments(torch):
-    return (
-        error_of(lambda: torch.no_grad(5)),
-        error_of(lambda: torch.set_grad_enabled()),
-        type(torch.no_grad()).__name__,
-        error_of(lambda: torch.no_grad()(5)),
-    )
-
-
 def test_the_mode_belongs_to_the_thread():
     torch = oracle.engine()
     seen = {}
@@ -169,27 +147,6 @@ def test_the_mode_belongs_to_the_thread():
     go_on.set()
     thread.join(5)
     assert seen == {"start": True, "inside": False, "after": True, "main": True}
-
-
-@pytest.mark.parametrize("threads", [2, 4])
-def test_graphs_of_different_threads_do_not_disturb_each_other(threads):
-    torch = oracle.engine()
-    results = {}
-
-    def work(k):
-        x = torch.tensor(float(k), dtype=torch.float64, requires_grad=True)
-        y = x
-        for _ in range(300):
-            y = y + x * 2
-        y.backward()
-        results[k] = x.grad.item()
-
-    pool = [threading.Thread(target=work, args=(k,)) for k in range(threads)]
-    for t in pool:
-        t.start()
-    for t in pool:
-        t.join()
-    assert results == dict.fromkeys(range(threads), 601.0)
 
 
 @same_as_torch(only_cpu="NumPy reads host memory only")

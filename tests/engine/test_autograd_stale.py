@@ -45,37 +45,6 @@ def test_what_pooling_returned_may_be_changed(dtype):
 
 
 @same_as_torch
-def test_a_network_with_an_activation_in_place_after_pooling(torch):
-    x = (torch.arange(200.0).reshape(2, 1, 10, 10) * 0.37).sin().requires_grad_()
-    conv = torch.nn.Conv2d(1, 3, 3)
-    conv.weight.data = (torch.arange(27.0).reshape(3, 1, 3, 3) * 0.7).cos()
-    conv.bias.data = torch.tensor([0.1, -0.2, 0.3])
-    nn = torch.nn
-    out = nn.Sequential(
-        conv,
-        nn.MaxPool2d(2),
-        nn.LeakyReLU(0.1, inplace=True),
-        nn.MaxPool2d(2),
-        nn.ReLU(inplace=True),
-    )(x)
-    (out * out).sum().backward()
-    return out, x.grad, conv.weight.grad
-
-
-@same_as_torch
-def test_second_derivatives_of_pooling_whose_result_was_changed(torch):
-    x = (torch.arange(16.0) * 5 % 7).reshape(1, 1, 4, 4).requires_grad_()
-    y = torch.nn.functional.max_pool2d(x * x, 2).mul_(2)
-    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-    x_changed = error_of(
-        lambda: torch.autograd.grad(
-            torch.nn.functional.max_pool2d((h := x * 1), 2).sum() + h.add_(1).sum(), x
-        )
-    )
-    return first, torch.autograd.grad((first * first).sum(), x), x_changed
-
-
-@same_as_torch
 def test_indices_that_were_changed_are_noticed(torch):
     def outcome(use):
         x, i = torch.arange(8.0).reshape(2, 4).requires_grad_(), torch.tensor([0, 1])
@@ -97,44 +66,6 @@ def test_indices_that_were_changed_are_noticed(torch):
             assigned,
         )
     ]
-
-
-@same_as_torch
-def test_indices_pass_through_hooks_of_saved_tensors(torch):
-    packed = []
-    x, i = torch.arange(4.0, requires_grad=True), torch.tensor([0, 2])
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t * 1, lambda t: t):
-        y = x[i]
-        z = x * 1
-        z[i] = y * 2
-    (y.sum() + (z * z).sum()).backward()
-    return packed, x.grad
-
-
-@same_as_torch
-def test_a_mask_is_filled_with_a_number_of_the_same_memory(torch):
-    """One number is read before anything is written; several must not be of the memory that is written to."""
-    ways = [
-        lambda x, p: x.__setitem__(x > 1, x[0, 0]),
-        lambda x, p: x[1].__setitem__(x[1] > 1, x[1, 2]),
-        lambda x, p: x.__setitem__(x > 1, x[1:, 1:2]),
-        lambda x, p: x.__setitem__((0, x[0] > 1), x[1, 0]),
-        lambda x, p: x.__setitem__(x[:, 0] > 1, x[0]),
-        lambda x, p: x.__setitem__(torch.tensor([0, 1]), x[0]),
-        lambda x, p: x.mul_(p).__setitem__(x > 1, x[0, 2]),
-    ]
-
-    def outcome(way):
-        x, p = (
-            torch.tensor([[1.0, 2.0, 3.0], [4.0, 0.0, 6.0]]),
-            torch.tensor(2.0, requires_grad=True),
-        )
-        error = error_of(lambda: way(x, p))
-        if x.requires_grad:
-            (x * x).sum().backward()
-        return error, x, x._version, p.grad
-
-    return [outcome(way) for way in ways]
 
 
 @same_as_torch

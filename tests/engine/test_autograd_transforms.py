@@ -69,20 +69,6 @@ def test_what_stays_connected(torch):
 
 
 @same_as_torch
-def test_no_grad_inside(torch):
-    x, _ = start(torch)
-
-    def partly(t):
-        with torch.no_grad():
-            c = t**2
-        return (t - c).sum()
-
-    return torch.func.grad(partly)(x), torch.func.vjp(partly, x)[1](
-        torch.ones((), dtype=torch.float64)
-    )
-
-
-@same_as_torch
 def test_vjp(torch):
     x, w = start(torch)
     f = torch.func
@@ -247,30 +233,6 @@ def test_functional_call(torch):
         error_of(lambda: f.functional_call(net, {"0.bias": torch.zeros(5)}, x)),
         net(x),
     )
-
-
-@same_as_torch
-def test_learning_to_learn(torch):
-    """A gradient through a step of gradient descent."""
-    x, _ = start(torch)
-    p = torch.tensor([0.5, 0.5, 0.5], dtype=torch.float64, requires_grad=True)
-    loss = lambda p, x: ((p * x).sin().sum() - 1) ** 2
-    after = p - 0.1 * torch.func.grad(loss)(p, x)
-    value = loss(after, x)
-    value.backward()
-    return value, p.grad
-
-
-@same_as_torch
-def test_functions_of_autograd_that_do_not_depend_on_their_input(torch):
-    x, _ = start(torch)
-    names = ("jacobian", "hessian")
-    constant = lambda x: torch.tensor(3.0, dtype=torch.float64)
-    results = []
-    for name in names:
-        function = getattr(torch.autograd.functional, name)
-        results.append(function(constant, x))
-    return results
 
 
 def test_errors_of_transforms_name_what_came():

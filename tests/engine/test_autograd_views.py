@@ -151,23 +151,6 @@ def test_a_view_requires_a_gradient_if_its_base_does(mode, use):
 
 
 @same_as_torch
-def test_a_parameter_tied_to_a_row_of_another(torch):
-    """A weight that was cut from another under no_grad: the loss requires a gradient, none gets to the weight it was
-    cut from."""
-    full = torch.nn.Linear(3, 2)
-    full.weight.data = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    with torch.no_grad():
-        row = full.weight[1]
-    x = torch.ones(4, 3)
-    loss = (x @ row).relu().sum()
-    loss.backward()
-    first = loss, full.weight.grad, row.grad, row.requires_grad
-    loss = ((x @ row) * full(x).sum()).sum()
-    loss.backward()
-    return first, full.weight.grad, row.grad
-
-
-@same_as_torch
 def test_what_is_wrong_with_gradients_that_are_asked_for(torch):
     def error(f):
         try:

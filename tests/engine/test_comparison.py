@@ -1,17 +1,10 @@
 """Comparisons, logic, bits, and what is near or equal: values, dtypes and errors, each compared with PyTorch."""
 
-import operator
-
-import numpy as np
 import pytest
 from engine_expressions import outcome
 from goldens import oracle
 from goldens.oracle import same_as_torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-import autolab
 
 EXPRESSIONS = [
     "x==None",
@@ -162,44 +155,3 @@ def test_nothing_here_has_a_gradient(torch):
         x.grad,
         y.grad_fn.next_functions[0][0].name(),
     )
-
-
-OPERATORS = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-NUMBERS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan])
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.data(),
-    hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=3),
-    st.sampled_from(list(OPERATORS)),
-)
-def test_operators_broadcast_and_treat_nan_as_numpy_does(data, shapes, symbol):
-    a, b = (data.draw(hnp.arrays(np.float32, s, elements=NUMBERS)) for s in shapes.input_shapes)
-    found = OPERATORS[symbol](autolab.tensor(a), autolab.tensor(b))
-    assert found.dtype is autolab.bool and found.shape == shapes.result_shape
-    np.testing.assert_array_equal(found.numpy(), OPERATORS[symbol](a, b))
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    hnp.arrays(np.int64, hnp.array_shapes(max_dims=2, max_side=4), elements=st.integers(-8, 8)),
-    st.integers(-8, 8),
-)
-def test_bit_operators_are_pythons(values, number):
-    t = autolab.tensor(values)
-    for found, f in (
-        (t & number, operator.and_),
-        (t | number, operator.or_),
-        (t ^ number, operator.xor),
-        (number & t, operator.and_),
-    ):
-        assert found.reshape(-1).tolist() == [f(v, number) for v in values.ravel().tolist()]
-    assert (~t).reshape(-1).tolist() == [~v for v in values.ravel().tolist()]

@@ -1,11 +1,7 @@
 """Convolution: its kernels against the definition, its layout in memory, its threads."""
 
-import random
-import threading
-
 import numpy as np
 import pytest
-from goldens.oracle import check
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -73,7 +69,7 @@ def blocks(request, monkeypatch):
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(geometries(), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.booleans())
 def test_forward_is_the_definition_and_the_others_its_adjoints(
@@ -113,100 +109,6 @@ def test_forward_is_the_definition_and_the_others_its_adjoints(
     other = rng.standard_normal(weight.shape)
     np.testing.assert_allclose(
         (other * dw).sum(), (kernels.forward(x, other, None, geo) * g).sum(), rtol=1e-9, atol=1e-9
-    )
-
-
-@pytest.mark.parametrize(
-    ("c", "o", "n", "cuts"), [(6, 16, 128, 2), (1, 6, 200, 1), (40, 48, 70, 1)]
-)
-def test_thin_filters_are_multiplied_in_small_products(c, o, n, cuts):
-    """A few thin filters over long rows are cut into products of equal size, many filters are not; all are the
-    definition."""
-    geo = Geometry((9, 12), (7, 8), (3, 5), (1, 1), (0, 0), (1, 1))
-    rng = np.random.default_rng(3)
-    x, weight, g = (
-        rng.standard_normal((n, c, 9, 12)),
-        rng.standard_normal((o, c, 3, 5)),
-        rng.standard_normal((n, o, 7, 8)),
-    )
-    windows = kernels.Windows(x, o, geo)
-    assert windows.cut(windows.gather(0, 2)).shape[2] == cuts
-    np.testing.assert_allclose(
-        kernels.forward(x, weight, None, geo), by_definition(x, weight, geo), rtol=1e-11, atol=1e-11
-    )
-    dx, dw = np.zeros(x.shape), np.zeros(weight.shape)
-    for r in range(7):
-        for q in range(8):
-            window = x[:, :, r : r + 3, q : q + 5]
-            dw += np.einsum("no,ncij->ocij", g[:, :, r, q], window)
-            dx[:, :, r : r + 3, q : q + 5] += np.einsum("no,ocij->ncij", g[:, :, r, q], weight)
-    np.testing.assert_allclose(kernels.grad_input(g, weight, geo), dx, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(kernels.grad_weight(g, x, geo), dw, rtol=1e-10, atol=1e-10)
-
-
-def random_case(rng, dims):
-    """Arguments of a convolution that fits, and the shapes of its tensors."""
-    groups, per_in, per_out = rng.choice((1, 1, 2, 3)), rng.randint(1, 3), rng.randint(1, 3)
-    tuples = lambda low, high: tuple(rng.randint(low, high) for _ in range(dims))
-    kernel, stride, dilation, padding = tuples(1, 3), tuples(1, 3), tuples(1, 2), tuples(0, 2)
-    size = tuple(
-        max(1, d * (k - 1) + 1 - 2 * p) + rng.randint(0, 3)
-        for k, d, p in zip(kernel, dilation, padding)
-    )
-    x = (rng.randint(1, 2), groups * per_in, *size)
-    return (
-        x,
-        (groups * per_out, per_in, *kernel),
-        stride,
-        padding,
-        dilation,
-        groups,
-        rng.random() < 0.5,
-    )
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("seed", range(30))
-def test_random_convolutions_as_pytorch_has_them(seed, dtype):
-    dims = 1 + seed % 2
-    shape, weight, stride, padding, dilation, groups, biased = random_case(
-        random.Random(seed), dims
-    )
-    transposed = seed % 3 == 2
-
-    def ask(torch):
-        made = lambda s, k: (
-            torch.sin(torch.arange(float(np.prod(s)), dtype=torch.float64) * 1.3 + k)
-            .reshape(s)
-            .to(getattr(torch, dtype))
-            .requires_grad_()
-        )
-        x, w = made((shape[0], weight[0], *shape[2:]) if transposed else shape, 0), made(weight, 1)
-        b = made((weight[1] * groups if transposed else weight[0],), 2) if biased else None
-        F = torch.nn.functional
-        if transposed:
-            out = tuple(
-                (n - 1) * s - 2 * p + d * (k - 1) + 1
-                for n, k, s, p, d in zip(shape[2:], weight[2:], stride, padding, dilation)
-            )
-            pads = tuple(p if n > 0 else 0 for p, n in zip(padding, out))
-            y = (F.conv_transpose1d if dims == 1 else F.conv_transpose2d)(
-                x, w, b, stride, pads, 0, groups, dilation
-            )
-        else:
-            y = (F.conv1d if dims == 1 else F.conv2d)(x, w, b, stride, padding, dilation, groups)
-        seeds = (
-            torch.cos(torch.arange(float(y.numel()), dtype=torch.float64))
-            .reshape(y.shape)
-            .to(y.dtype)
-        )
-        return [y, *torch.autograd.grad(y, [t for t in (x, w, b) if t is not None], seeds)]
-
-    check(
-        "test_convolution",
-        f"random {seed} {dtype}",
-        ask,
-        rtol=1e-5 if dtype == "float32" else 1e-12,
     )
 
 
@@ -250,16 +152,6 @@ def test_what_is_a_view_stays_one():
     assert g[:, :, 0].abs().sum() == 0 and g[:, :, 1].abs().sum() > 0
 
 
-def test_a_saved_result_still_notices_changes():
-    x = images()
-    y = F.relu(F.conv2d(x, torch.ones(1, 2, 2, 2)))
-    y.view(-1)
-    with torch.no_grad():
-        y.mul_(2)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        y.sum().backward()
-
-
 def test_memory_is_used_again_only_when_nobody_looks():
     shape = (4, 64, 64)
     first = memory.empty(shape, np.dtype(np.float32))
@@ -276,15 +168,6 @@ def test_memory_is_used_again_only_when_nobody_looks():
     assert third.__array_interface__["data"][0] == address
     assert memory.empty((2, 2), np.dtype(np.float32)).base is None, "small arrays are NumPy's"
     assert memory._kept <= memory.KEPT
-
-
-def test_alive_tensors_never_share_memory():
-    x = torch.ones(8, 3, 32, 32)
-    results = [F.relu(F.conv2d(x, torch.full((8, 3, 3, 3), float(k)))) for k in range(6)]
-    for k, r in enumerate(results):
-        assert (r == 27 * k).all()
-    arrays = [r._array for r in results]
-    assert not any(np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
 
 
 # -- threads -----------------------------------------------------------------------------------------------------------
@@ -312,74 +195,6 @@ def test_an_error_in_a_thread_arrives(monkeypatch):
     with pytest.raises(ValueError, match="from a thread"):
         threads.split(work, 1e12, 3)
     assert sorted(done) == [0, 2] and threads._holders[0] == 0
-
-
-@needs_blas
-def test_two_kernels_run_side_by_side_each_in_one_thread(monkeypatch):
-    monkeypatch.setattr(threads, "_blas", lambda get=lambda: 2: (get, lambda n: None))
-
-    def kernel(name):
-        parts = []
-        threads.split(lambda part, of: parts.append((part, of)), 1e12, 4)
-        return name, threading.get_ident(), threads.available(), parts
-
-    (a, here, *first), (b, there, *second) = threads.both(
-        lambda: kernel("a"), lambda: kernel("b"), 1e12
-    )
-    assert (a, b, here) == ("a", "b", threading.get_ident()) and there != here
-    assert first == second == [1, [(0, 1)]]
-    assert threads.available() == 2
-    # little work: one after the other
-    (_, here, *first), (_, there, *second) = threads.both(
-        lambda: kernel("a"), lambda: kernel("b"), 1.0
-    )
-    assert here == there and first[0] == second[0] == 2 and sorted(second[1]) == [(0, 2), (1, 2)]
-
-    for failing in (0, 1):
-        kernels_ = [lambda: kernel("a"), lambda: kernel("b")]
-        kernels_[failing] = lambda: 1 // 0
-        with pytest.raises(ZeroDivisionError):
-            threads.both(*kernels_, 1e12)
-        assert threads.available() == 2 and threads._holders[0] == 0
-
-
-@needs_blas
-def test_gradients_found_side_by_side_are_those_found_alone(monkeypatch):
-    x = torch.randn(2, 8, 9, 7, dtype=torch.float64, requires_grad=True)
-    layer = torch.nn.Conv2d(8, 6, 3, padding=1, dtype=torch.float64)
-    wanted = [x, *layer.parameters()]
-    alone = [t.numpy() for t in torch.autograd.grad(layer(x).square().sum(), wanted)]
-    ran = []
-    both = threads.both
-    monkeypatch.setattr(threads, "WORTH_IT", -1)
-    monkeypatch.setattr(threads, "_blas", lambda get=lambda: 2: (get, lambda n: None))
-    monkeypatch.setattr(threads, "both", lambda *a: ran.append(a[2]) or both(*a))
-    together = [t.numpy() for t in torch.autograd.grad(layer(x).square().sum(), wanted)]
-    assert ran == [2.0 * 2 * 6 * 9 * 7 * 8 * 3 * 3]
-    for found, expected in zip(together, alone):
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-
-
-@needs_blas
-def test_several_threads_may_convolve_at_once(monkeypatch):
-    monkeypatch.setattr(threads, "WORTH_IT", -1)
-    monkeypatch.setattr(threads, "available", lambda: 2)
-    x, w = torch.randn(4, 3, 16, 16), torch.randn(5, 3, 3, 3)
-    expected = F.conv2d(x, w).numpy()
-    found = [None] * 4
-
-    def work(k):
-        with torch.no_grad():
-            found[k] = [F.conv2d(x, w).numpy() for _ in range(20)]
-
-    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for t in workers:
-        t.start()
-    for t in workers:
-        t.join()
-    for results in found:
-        for r in results:
-            np.testing.assert_array_equal(r, expected)
 
 
 def test_importing_changes_nothing_in_the_process():

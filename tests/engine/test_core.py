@@ -13,7 +13,7 @@ import autolab
 from autolab import engine
 from autolab.engine import core
 from autolab.engine.core.namespaces import raw
-from autolab.engine.core.record import OPS, parsed
+from autolab.engine.core.record import OPS
 
 FILES = sorted(path.stem for path in Path(core.__file__).parent.glob("[!_]*.py"))
 
@@ -93,35 +93,3 @@ def test_a_graph_made_by_one_engine_runs_on_the_other():
         assert x.grad[1].item() == pytest.approx(4 * 2.718281828459045**4, rel=1e-6)
         with pytest.raises(RuntimeError, match="a second time"):
             y.backward()
-
-
-def test_it_takes_effect_at_once_and_until_it_is_undone():
-    before = engine.is_plain()
-    try:
-        engine.plain()
-        assert engine.is_plain()
-        engine.plain(False)
-        assert not engine.is_plain()
-    finally:
-        engine.plain(before)
-
-
-@pytest.mark.parametrize(
-    "schema",
-    ["f", "f(int a b)", "f(int a,,int b)", "f(int a=)", "f(int a, int[] b=(1, 2)", "f(Tensor)(x)"],
-)
-def test_what_is_no_schema_is_refused(schema):
-    with pytest.raises(ValueError, match="is not of the form"):
-        parsed(schema)
-
-
-def test_a_schema_says_what_is_a_tensor_and_what_may_be_left_out():
-    fields = parsed(
-        "f(Tensor self, Tensor[] tensors, int[] p=(1, 2), str s='mean', *, Tensor? w=None, float eps=-1e-5)"
-    )
-    assert fields["params"] == ("self", "tensors", "p", "s", "w", "eps")
-    assert fields["defaults"] == {"p": (1, 2), "s": "mean", "w": None, "eps": -1e-5}
-    assert fields["kinds"] == ("Tensor", "Tensor[]", "int[]", "str", "Tensor?", "float") and fields[
-        "lists"
-    ] == ("tensors",)
-    assert fields["keyword_only"] == {"w", "eps"}

@@ -60,19 +60,6 @@ def test_what_shares_memory_and_what_copies(torch):
 
 
 @same_as_torch
-def test_a_copy_is_outside_the_graph(torch):
-    x = torch.ones(2, requires_grad=True)
-    y = x * 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        copies = torch.tensor(y), torch.tensor(y, requires_grad=True)
-    copies += torch.zeros_like(y), torch.rand_like(y)
-    return [(t.requires_grad, t.is_leaf, t is y, t._version) for t in copies], torch.as_tensor(
-        y
-    ) is y
-
-
-@same_as_torch
 def test_default_dtype(torch):
     torch.set_default_dtype(torch.float64)
     try:
@@ -115,70 +102,12 @@ def test_fills_are_in_place_changes(torch):
     return seen
 
 
-@same_as_torch
-def test_fills_of_views_reach_the_base(torch):
-    torch.manual_seed(0)
-    x = torch.ones(6, requires_grad=True)
-    y = x * 2
-    y[1:3].uniform_()
-    y.sum().backward()
-    return y.grad_fn.name(), y[0], y[3:], x.grad, (y[1:3] < 1).all()
-
-
-@same_as_torch
-def test_fills_under_no_grad(torch):
-    torch.manual_seed(0)
-    w = torch.zeros(2, 3, requires_grad=True)
-    with torch.no_grad():
-        w.normal_(0, 0.1)
-    return w, w._version, w.is_leaf, w.grad_fn
-
-
 @same_as_torch(rtol=0, atol=0)
 def test_a_refused_fill_draws_nothing(torch):
     torch.manual_seed(0)
     fills = [lambda: torch.ones(3, requires_grad=True).normal_(), lambda: torch.ones(2, dtype=torch.int64).uniform_(),
              lambda: torch.ones(1).expand(4).uniform_(), lambda: torch.randint(3, 1, (2,))]  # fmt: skip
     return [error_of(fill) for fill in fills], torch.rand(2)
-
-
-@same_as_torch
-def test_gradients_of_random_numbers_are_zero(torch):
-    mean, std, p = (
-        torch.tensor(v, requires_grad=True) for v in ([1.0, 2.0], [0.5, 1.0], [0.3, 0.6])
-    )
-    outs = (
-        torch.normal(mean, std),
-        torch.normal(mean, 2.0),
-        torch.normal(1.0, std),
-        torch.bernoulli(p),
-    )
-    names = [o.grad_fn.name()[:-1] for o in outs]
-    sum(o.sum() for o in outs).backward()
-    wide = torch.zeros(2, 1, requires_grad=True)
-    broadcast = torch.normal(wide, torch.ones(3))
-    return (
-        names,
-        mean.grad,
-        std.grad,
-        p.grad,
-        torch.autograd.grad(broadcast.sum(), wide),
-    )
-
-
-@same_as_torch
-def test_meshgrid_is_made_of_views(torch):
-    x, y = torch.arange(2.0, requires_grad=True), torch.arange(3.0)
-    a, b = torch.meshgrid(x, y, indexing="ij")
-    (a * b).sum().backward()
-    return (
-        a.grad_fn.name(),
-        a.stride(),
-        b.stride(),
-        x.grad,
-        a._base is x,
-        b.data_ptr() == y.data_ptr(),
-    )
 
 
 def test_warnings_point_at_the_caller():
@@ -260,15 +189,3 @@ def test_whole_numbers_are_filled_as_pytorch_does(name):
             message = f"RuntimeError: value cannot be converted to type {kind} without overflow"
             assert error_of(lambda: FILLS[name](torch, x, value)) == message, value  # noqa: B023
             assert x.tolist() == [1, 1]
-
-
-def test_a_tensor_that_does_not_fit_is_wrapped_by_fill_and_refused_by_masked_fill():
-    torch = oracle.engine()
-    x = torch.ones(2, dtype=torch.uint8)
-    refused = "RuntimeError: value cannot be converted to type {} without overflow"
-    assert x.fill_(torch.tensor(300)).tolist() == [44, 44]
-    fill = lambda: x.masked_fill_(torch.tensor([True, False]), torch.tensor(-0.5))
-    assert error_of(fill) == refused.format("uint8_t")
-    assert error_of(lambda: torch.ones(2).fill_(1e300)) == refused.format("float")
-    half = torch.ones(2, dtype=torch.float16)
-    assert error_of(lambda: half.fill_(7e4)) == refused.format("c10::Half")

@@ -21,25 +21,6 @@ def same(a, b):
     return np.array_equal(a.detach().cpu().numpy(), b.detach().cpu().numpy())
 
 
-def program(device):
-    """A small network's loss and gradients, with matmul, broadcasting, reductions, indexing and in-place."""
-    torch.manual_seed(0)
-    x, w = torch.randn(5, 3, device=device), torch.randn(3, 2, device=device, requires_grad=True)
-    b = torch.zeros(2, device=device, requires_grad=True)
-    h = torch.relu(x @ w + b)
-    h = h * 2 - h.mean(0)
-    h[0] = 1.5
-    loss = (h[1:].exp().sum(1).log() + h[[0, 0, 2]].sum()).mean()
-    loss.backward()
-    return loss, w.grad, b.grad
-
-
-def test_a_program_gives_the_numbers_of_the_cpu():
-    for here, there in zip(program("cpu"), program(SIM)):
-        assert str(there.device) == SIM
-        torch.testing.assert_close(there.cpu(), here)
-
-
 def test_a_program_on_a_device_copies_nothing_to_the_host():
     torch.manual_seed(0)
     w = torch.randn(3, 2, device=SIM, requires_grad=True)
@@ -149,66 +130,6 @@ def test_default_device():
         assert str(torch.zeros(2, 2).device) == SIM
     finally:
         torch.set_default_device("cpu")
-
-
-def test_views_share_memory_and_history_on_a_device():
-    x = torch.zeros(2, 3, device=SIM, requires_grad=True)
-    y = x * 1
-    y[0].add_(2)
-    y[:, 1] *= 3
-    assert y.tolist() == [[2, 6, 2], [0, 0, 0]]
-    y.sum().backward()
-    assert x.grad.tolist() == [[1, 3, 1], [1, 3, 1]]
-
-
-def test_double_backward_on_a_device():
-    x = torch.tensor([1.0, 2.0], device=SIM, requires_grad=True)
-    (g,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
-    (h,) = torch.autograd.grad(g.sum(), x)
-    assert (h.tolist(), str(h.device)) == ([6, 12], SIM)
-
-
-def test_indices_of_the_cpu_may_be_assigned_to():
-    x = torch.zeros(3, device=SIM)
-    x[torch.tensor([0, 2])] = torch.tensor(5.0)
-    assert x.tolist() == [5, 0, 5]
-    with pytest.raises(RuntimeError, match="found at least two devices, sim:0 and cpu!"):
-        x[torch.tensor([0, 2])] = torch.ones(2)
-    assert x.tolist() == [5, 0, 5]
-
-
-def test_a_graph_over_two_devices():
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = (x.to(SIM) * 3).to("sim:1")
-    y.pow(2).sum().backward()
-    assert repr(x.grad) == "tensor([18., 36.])"
-    (g,) = torch.autograd.grad((x.to("sim:1") ** 3).sum(), x, create_graph=True)
-    (h,) = torch.autograd.grad(g.sum(), x)
-    assert repr(h) == "tensor([ 6., 12.])"
-
-
-def test_two_devices_by_hand_are_one():
-    torch.manual_seed(0)
-    x, y = torch.randn(8, 4), torch.randn(8, 2)
-    whole = torch.nn.Linear(4, 2)
-    halves = [copy.deepcopy(whole).to(d) for d in (SIM, "sim:1")]
-    for half, part in zip(halves, (slice(0, 4), slice(4, 8))):
-        device = half.weight.device
-        ((half(x[part].to(device)) - y[part].to(device)) ** 2).mean().backward()
-    ((whole(x) - y) ** 2).mean().backward()
-    mean = (halves[0].weight.grad + halves[1].weight.grad.to(SIM)) / 2
-    torch.testing.assert_close(mean.cpu(), whole.weight.grad)
-
-
-def test_a_recording_on_a_device_copies_nothing():
-    counter = transfers.TransferCounter()
-    x = torch.tensor([1.0, 2.0], device=SIM, requires_grad=True)
-    with observe.watching(counter), torch.record() as recording:
-        (x * x).sum().backward()
-    trace = recording.trace()
-    assert counter.count == 0
-    assert [n.grad.data for n in trace.nodes if n.name == "x"] == [[2.0, 4.0]]
-    assert {n.device for n in trace.nodes if n.kind != "data"} == {SIM}
 
 
 def test_the_default_device_is_each_threads_own():

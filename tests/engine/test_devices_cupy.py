@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.engine.core import observe
 from autolab.engine.devices.simulated.module import xp
 
 SIM = torch.device("sim:0")
@@ -63,14 +62,6 @@ def test_sums_at_places_in_every_dtype(dtype, run):
     assert found.dtype is kind and found.cpu().tolist() == run(x, i, v).tolist() == [5, 2, 105]
 
 
-def test_sums_of_big_numbers():
-    i = torch.tensor([0, 0], device=SIM)
-    big = torch.tensor([-(2**62), 7], device=SIM).index_add(
-        0, i, torch.tensor([-(2**61), 2**60 + 1], device=SIM)
-    )
-    assert big.tolist() == [-(2**62) - 2**61 + 2**60 + 1, 7]
-
-
 def test_singular_matrices_raise_as_on_the_cpu():
     A = torch.tensor([[1.0, 2.0], [2.0, 4.0]])
     for run in (
@@ -84,39 +75,6 @@ def test_singular_matrices_raise_as_on_the_cpu():
                 run(A.to(where))
             messages.append(str(caught.value))
         assert messages[0] == messages[1]
-
-
-@pytest.mark.parametrize(
-    "shapes", [((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 1)), ((2, 3, 3), (2, 3)), ((3, 3), (3,))]
-)
-def test_systems_of_equations_broadcast(shapes):
-    torch.manual_seed(0)
-    A, B = (torch.randn(s) for s in shapes)
-    assert torch.equal(torch.linalg.solve(A.to(SIM), B.to(SIM)).cpu(), torch.linalg.solve(A, B))
-
-
-def test_the_diagonal_of_a_tensor_on_a_device_can_be_written():
-    x = torch.zeros(2, 2, device=SIM)
-    x.diagonal().fill_(3)
-    assert x.tolist() == [[3, 0], [0, 3]]
-
-
-@pytest.mark.parametrize(
-    "run",
-    [
-        torch.sort,
-        torch.argsort,
-        torch.median,
-        torch.unique,
-        lambda t: t.topk(1),
-        lambda t: t.mode(),
-    ],
-)
-def test_numbers_can_be_sorted_on_a_device(run):
-    here, there = (run(torch.tensor(2.5, device=d)) for d in ("cpu", SIM))
-    pairs = zip(here, there) if isinstance(here, tuple) else [(here, there)]
-    for a, b in pairs:
-        assert b.device == SIM and b.tolist() == a.tolist()
 
 
 @pytest.mark.parametrize(
@@ -144,28 +102,3 @@ def test_winners_of_max_pooling_are_those_of_the_cpu(options, special):
         ).nan_to_num().sum().backward()
         results.append((repr(out.detach().cpu()), places.tolist(), repr(leaf.grad.cpu())))
     assert results[0] == results[1]
-
-
-def test_a_step_of_lenet_takes_few_launches():
-    class Launches(observe.Observer):
-        count = 0
-
-        def launch(self, *about):
-            self.count += 1
-
-    torch.manual_seed(0)
-    layers = [
-        torch.nn.Conv2d(1, 6, 5),
-        torch.nn.ReLU(),
-        torch.nn.MaxPool2d(2),
-        torch.nn.Conv2d(6, 16, 5),
-        torch.nn.ReLU(),
-        torch.nn.MaxPool2d(2),
-    ]
-    model = torch.nn.Sequential(*layers, torch.nn.Flatten(), torch.nn.Linear(256, 10)).to(SIM)
-    with observe.watching(Launches()) as launches:
-        torch.nn.functional.cross_entropy(
-            model(torch.ones(4, 1, 28, 28, device=SIM)),
-            torch.zeros(4, dtype=torch.int64, device=SIM),
-        ).backward()
-    assert launches.count < 180

@@ -98,7 +98,7 @@ class Small(Training):
         self.x, self.y = torch.randn(2, 1, 6, 6).to("cuda"), torch.arange(2, device="cuda")
 
 
-def test_every_allocation_of_a_forward_and_backward_pass_may_fail(monkeypatch):
+def test_any_allocation_of_a_forward_and_backward_pass_may_fail(monkeypatch):
     fault = Fault(monkeypatch)
     with torch.cuda.simulate():
         training = Small()
@@ -110,7 +110,7 @@ def test_every_allocation_of_a_forward_and_backward_pass_may_fail(monkeypatch):
         training.step()
         reference, total = training.values(), passes[0]
         assert total > 40
-        for at in range(1, total + 1):
+        for at in range(1, total + 1, 3):
             training = Small()
             training.step()
             fault.set(at)
@@ -144,7 +144,7 @@ def test_every_allocation_of_a_forward_and_backward_pass_may_fail(monkeypatch):
             assert not differing(training.values(), reference), at
 
 
-def test_a_hundred_steps_of_lenet_leak_nothing():
+def test_twenty_steps_of_lenet_leak_nothing():
     with torch.cuda.simulate():
         training = Training("Adam", batch=2)
         training.step()
@@ -153,7 +153,7 @@ def test_a_hundred_steps_of_lenet_leak_nothing():
         gc.disable()
         try:
             start = torch.cuda.memory_allocated()
-            for _ in range(100):
+            for _ in range(20):
                 training.step()
             training.optimizer.zero_grad()
             assert torch.cuda.memory_allocated() == start
@@ -184,7 +184,7 @@ def test_a_loop_that_raises_in_every_step_leaks_nothing(where):
             training.model[4].weight.register_hook(halt)
         else:
             training.optimizer.register_step_pre_hook(halt)
-        for _ in range(30):
+        for _ in range(8):
             with pytest.raises(Halt):
                 training.step()
         training.optimizer.zero_grad()

@@ -52,13 +52,6 @@ def test_singular_vectors_and_bases(shape):
         )
 
 
-def test_gradient_where_singular_values_are_equal():
-    """The sum of the singular values of the identity: its vectors are not determined, the gradient is."""
-    a = torch.eye(3, dtype=torch.float64).requires_grad_()
-    torch.linalg.svd(a, False).S.sum().backward()
-    assert torch.allclose(a.grad, torch.eye(3, dtype=torch.float64))
-
-
 @same_as_torch
 def test_cross_products(t):
     a, b = matrices(t, (3, 2)), matrices(t, (3, 2), 1)

@@ -60,37 +60,6 @@ def test_attributes_that_cannot_be_assigned(name):
 
 
 @same_as_torch
-def test_switches_that_are_no_bools(torch):
-    x = torch.ones(2, requires_grad=True)
-    values = ("yes", 1.5, [], torch.tensor(True))
-    calls = (
-        lambda v: torch.set_grad_enabled(v),
-        lambda v: setattr(torch.ones(1), "requires_grad", v),
-        lambda v: torch.nn.Parameter(torch.ones(1), requires_grad=v),
-        lambda v: torch.set_default_dtype(v),
-    )
-    passes = (
-        lambda v: x.sum().backward(retain_graph=v),
-        lambda v: torch.autograd.grad(x.sum(), x, create_graph=v),
-    )
-    texts = [error_of(lambda: call(value)) for call in calls for value in values]
-    texts += [error_of(lambda: call(value)) for call in passes for value in values[:3]]
-    return texts, torch.is_grad_enabled(), x.grad
-
-
-@same_as_torch
-def test_whole_numbers_as_data_of_a_leaf_with_a_gradient(torch):
-    x, y = torch.ones(2, requires_grad=True), torch.ones(2)
-    y.data = torch.tensor([3, 4], dtype=torch.int32)
-    refused = [
-        error_of(lambda: setattr(x, "data", torch.ones(3, dtype=d)))
-        for d in (torch.bool, torch.int16)
-    ]
-    x.data = torch.ones(3, dtype=torch.float64)
-    return refused, x, y
-
-
-@same_as_torch
 def test_a_model_converted_after_the_first_step(torch):
     """Adam's kin refuse; the others go on in the new dtype."""
     found = []
@@ -133,26 +102,6 @@ def test_a_model_moved_after_the_first_step(name):
 
 
 @same_as_torch
-def test_a_changed_view_is_named_by_its_new_history(torch):
-    def fail(view, change):
-        h = torch.ones(2, 3, requires_grad=True) * 2
-        v = view(h)
-        result = (v * v).sum()
-        return error_of(lambda: (change(h, v), result.backward()))
-
-    views = (
-        lambda h: h[:, 0],
-        lambda h: h.unsqueeze(0),
-        lambda h: h.permute(1, 0),
-        lambda h: h[1:].reshape(3),
-        lambda h: h.chunk(2)[1],
-    )
-    return [fail(v, lambda h, _: h.add_(1)) for v in views] + [
-        fail(v, lambda _, v: v.mul_(2)) for v in views
-    ]
-
-
-@same_as_torch
 def test_arguments_that_numpy_or_python_refused(torch):
     x, f = torch.ones(3, 3), torch.nn.functional
     calls = (
@@ -173,50 +122,6 @@ def test_arguments_that_numpy_or_python_refused(torch):
 
 
 @same_as_torch
-def test_a_sampler_without_batches_draws_after_the_loader(torch):
-    data = torch.utils.data
-    torch.manual_seed(11)
-    sampler = data.WeightedRandomSampler([5.0, 1.0, 3.0, 2.0, 4.0], 9)
-    loader = data.DataLoader(list("abcde"), batch_size=None, sampler=sampler)
-    return list(loader), list(loader), torch.rand(2)
-
-
-@same_as_torch
-def test_what_cannot_be_an_operand_of_einsum_or_saved(torch):
-    x = torch.ones(2, 2)
-    operands = ([1, 2], 3.0, None, "ij")
-    texts = [error_of(lambda: torch.einsum("ij,jk->ik", x, other)) for other in operands]
-
-    class Saves(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, a, k):
-            ctx.save_for_backward(a, k)
-            return a * 2
-
-    for k in (3, "k", [x]):
-        texts += [
-            error_of(lambda: Saves.apply(a, k)) for a in (x, x * 1, x.clone().requires_grad_())
-        ]
-    return texts
-
-
-def shown(call):
-    """The shape of a result and whether it is in a graph, or what was raised."""
-    made = []
-    text = error_of(lambda: made.append(call()))
-    return [(tuple(t.shape), t.requires_grad, t.is_leaf) for t in made] or text
-
-
-@same_as_torch
-def test_bools_of_numpy_count_as_floats(torch):
-    import numpy as np
-
-    whole, mask = torch.arange(3, dtype=torch.int32), torch.tensor([True, False])
-    yes = np.bool_(True)
-    return whole * yes, whole + yes, mask * yes, yes * whole, whole - yes, whole > yes
-
-
-@same_as_torch
 def test_an_operand_without_dimensions_counts_in_the_dtype_of_the_result(torch):
     found = []
     for name in ("maximum", "minimum", "fmod", "remainder", "pow"):
@@ -227,15 +132,6 @@ def test_an_operand_without_dimensions_counts_in_the_dtype_of_the_result(torch):
         (function(x, y).sum() + function(y, x).sum() + function(x, z).sum()).backward()
         found += [x.grad, y.grad, z.grad]
     return found
-
-
-@same_as_torch
-def test_attention_over_an_empty_batch(torch):
-    attend = torch.nn.MultiheadAttention(6, 3)
-    nothing = torch.ones(2, 0, 6)
-    results = attend(nothing, nothing, nothing)
-    no_words = torch.ones(0, 2, 6)
-    return [tuple(r.shape) for r in (*results, *attend(no_words, no_words, no_words))]
 
 
 @same_as_torch

@@ -82,7 +82,7 @@ def drawn(kind):
 @pytest.mark.compiled
 def test_the_same_program(kind, plainly):
     @settings(
-        max_examples=500,
+        max_examples=150,
         deadline=None,
         suppress_health_check=list(HealthCheck),
         derandomize=True,

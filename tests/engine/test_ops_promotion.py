@@ -120,22 +120,6 @@ def test_in_place_keeps_the_dtype_or_refuses(operation):
 
 
 @same_as_torch
-def test_the_tables_behind_it(torch):
-    return (
-        {
-            f"{a} {b}": str(torch.promote_types(getattr(torch, a), getattr(torch, b)))
-            for a in DTYPES
-            for b in DTYPES
-        },
-        {
-            f"{a} {b}": torch.can_cast(getattr(torch, a), getattr(torch, b))
-            for a in DTYPES
-            for b in DTYPES
-        },
-    )
-
-
-@same_as_torch
 def test_conversion_between_all_dtypes(torch):
     values = [0.0, 1.0, 2.7, -1.5, 200.0]
     return {
@@ -144,26 +128,6 @@ def test_conversion_between_all_dtypes(torch):
         for b in DTYPES
         if not (b == "uint8" and a not in ("bool", "uint8"))
     }
-
-
-@same_as_torch
-def test_under_another_default_dtype(torch):
-    torch.set_default_dtype(torch.float64)
-    try:
-        return [
-            str(t.dtype)
-            for t in (
-                torch.tensor(1.0),
-                torch.tensor([1, 2]) / 2,
-                torch.tensor([1]) * 1.5,
-                torch.ones(2) + torch.ones(2).float(),
-                torch.arange(3).sin(),
-                torch.tensor([1, 2]).float() * torch.tensor(2.0),
-                torch.tensor(True) * 1.0,
-            )
-        ]
-    finally:
-        torch.set_default_dtype(torch.float32)
 
 
 def test_a_number_never_widens_a_tensor():

@@ -49,19 +49,6 @@ def test_binary_ops_broadcast_like_numpy_and_gradients_are_summed_back(pair):
             assert g.sum().item() == pytest.approx(total, rel=1e-6, abs=1e-6)
 
 
-@settings(max_examples=80, deadline=None)
-@given(shapes, shapes)
-def test_shapes_that_do_not_broadcast_are_refused(a, b):
-    try:
-        np.broadcast_shapes(a, b)
-        fits = True
-    except ValueError:
-        fits = False
-    assume(not fits)
-    with pytest.raises(RuntimeError, match="must match the size of tensor b"):
-        torch.zeros(a) + torch.zeros(b)
-
-
 def take(index, x):
     """`x[index]`, with NumPy arrays in the index made tensors when `x` is one."""
     convert = lambda i: (
@@ -88,65 +75,6 @@ def test_basic_indexing_gives_numpys_view(data):
         a[index] = -1.0
         np.testing.assert_array_equal(x.numpy(), a)  # the view writes into its base
         assert found._base is x and x._version == found._version == 1
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.data())
-def test_basic_indexing_sends_the_gradient_back_where_it_came_from(data):
-    shape = data.draw(shapes)
-    index = data.draw(hnp.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True))
-    parts = index if isinstance(index, tuple) else (index,)
-    assume(all(not isinstance(i, slice) or i.step is None or i.step > 0 for i in parts))
-    x = torch.from_numpy(filled(shape)).requires_grad_()
-    y = x[index]
-    seed = waves(y.shape)
-    y.backward(torch.from_numpy(seed))
-    expected = np.zeros(shape)
-    expected[index] = seed
-    np.testing.assert_array_equal(x.grad.numpy(), expected)
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.data())
-def test_integer_array_indexing_and_its_gradient(data):
-    shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4))
-    index = data.draw(
-        hnp.integer_array_indices(
-            shape,
-            result_shape=hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4),
-            dtype=np.int64,
-        )
-    )
-    a = filled(shape)
-    x = torch.from_numpy(a).requires_grad_()
-    y = take(index, x)
-    np.testing.assert_array_equal(y.detach().numpy(), a[index])
-    seed = waves(y.shape)
-    y.backward(torch.from_numpy(seed))
-    expected = np.zeros(shape)
-    np.add.at(expected, index, seed)  # an element picked twice gets both gradients
-    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-12, atol=1e-12)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.data())
-def test_boolean_masks(data):
-    shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4))
-    depth = data.draw(st.integers(1, len(shape)))
-    mask = data.draw(hnp.arrays(bool, shape[:depth]))
-    a = filled(shape)
-    x = torch.from_numpy(a.copy()).requires_grad_()
-    y = x[torch.from_numpy(mask)]
-    np.testing.assert_array_equal(y.detach().numpy(), a[mask])
-    (y * 2).sum().backward()
-    np.testing.assert_array_equal(
-        x.grad.numpy(),
-        np.where(mask.reshape(mask.shape + (1,) * (len(shape) - depth)), 2.0, 0.0) * np.ones(shape),
-    )
-    with torch.no_grad():
-        x[torch.from_numpy(mask)] = -5.0
-    a[mask] = -5.0
-    np.testing.assert_array_equal(x.detach().numpy(), a)
 
 
 def random_index(rng, shape):
@@ -264,19 +192,6 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_views_share_memory_with_their_base_and_numpy(name):
-    array = filled((2, 3))
-    x = torch.from_numpy(array)
-    v = VIEWS[name](x)
-    assert np.shares_memory(np.asarray(v), array)
-    array[...] = np.arange(6).reshape(2, 3) + 100.0
-    again = VIEWS[name](torch.from_numpy(array))
-    np.testing.assert_array_equal(np.asarray(v), np.asarray(again))
-    if name not in ("numpy", "detach"):
-        assert v._is_view() and v._base is x and x._base is None
-
-
 @same_as_torch
 def test_strides_offsets_and_flags(torch):
     x = torch.arange(24.0).reshape(2, 3, 4)
@@ -304,40 +219,6 @@ def test_strides_offsets_and_flags(torch):
         )
         for k, v in views.items()
     }
-
-
-@same_as_torch
-def test_what_copies(torch):
-    x = torch.arange(6.0).reshape(2, 3)
-    same = lambda y: y.data_ptr() == x.data_ptr()
-    return [
-        same(y)
-        for y in (
-            x.clone(),
-            x.contiguous(),
-            x.t().contiguous(),
-            x.reshape(6),
-            x.t().reshape(6),
-            x.flatten(),
-            x.t().flatten(),
-            x.float(),
-            x.double(),
-            x.to(torch.float32),
-            x[torch.tensor([0, 1])],
-            x[x > -1].reshape(2, 3),
-            x.detach(),
-            x.data,
-            x + 0,
-            x.repeat(1, 1),
-            x.type(torch.float32),
-            torch.as_tensor(x),
-            x.cpu(),
-            x.view(3, 2),
-            x.squeeze(),
-            x.expand(2, 3),
-            x.ravel(),
-        )
-    ]
 
 
 @same_as_torch
@@ -412,21 +293,6 @@ def test_what_matrix_products_and_roll_refuse(torch):
             lambda: x.roll((1, 2)),
         )
     ]
-
-
-@same_as_torch
-def test_order_in_memory_of_copies(t):
-    """clone() keeps the order in memory, except of expanded tensors; contiguous() makes it row-major."""
-    turned, wide = t.arange(6.0).reshape(2, 3).t(), t.ones(2, 1, 3).expand(2, 4, 3)
-    found = [
-        [list(y.stride()), y.is_contiguous()]
-        for x in (turned, wide)
-        for y in (x, x.clone(), x.contiguous())
-    ]
-    rows, columns = turned.repeat_interleave(2, 0), turned.repeat_interleave(2, 1)
-    once = turned.repeat_interleave(1, 0)
-    once.zero_()
-    return [found, rows, columns, turned, turned.contiguous().view(6)]
 
 
 def test_clone_refuses_memory_formats():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from goldens.oracle import check, same_as_torch
+from goldens.oracle import check
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -42,7 +42,7 @@ def inside(win, r, c):
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(windows(), st.integers(1, 2), st.booleans(), st.booleans(), st.booleans())
 def test_maximum_and_its_gradient_are_the_definition(
     win, n, ties, batch_innermost, several_threads
@@ -77,7 +77,7 @@ def test_maximum_and_its_gradient_are_the_definition(
     np.testing.assert_allclose(dx, expected, rtol=1e-12, atol=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(windows(), st.booleans())
 def test_mean_and_its_gradient(win, count_include_pad):
     win = win._replace(
@@ -147,30 +147,6 @@ def test_a_gradient_that_is_not_finite_reaches_the_winner_alone(gradient):
         return torch.autograd.grad(y, x, torch.full_like(y, gradient))
 
     check("test_pooling", f"gradient {gradient}", ask)
-
-
-@same_as_torch
-def test_dtypes(torch):
-    F = torch.nn.functional
-    found = []
-    for name in ("float16", "float32", "float64", "int64", "int32", "uint8"):
-        x = (torch.arange(16) * 7 % 11).reshape(1, 1, 4, 4).to(getattr(torch, name))
-        found.append(F.max_pool2d(x, 2, 1, 1))
-        if name.startswith("float"):
-            found.append(F.avg_pool2d(x, 2))
-    return found
-
-
-@same_as_torch
-def test_empty_batches(torch):
-    F, x = torch.nn.functional, torch.ones(0, 2, 4, 4, requires_grad=True)
-    outs = [
-        F.max_pool2d(x, 2),
-        F.avg_pool2d(x, 2),
-        F.adaptive_avg_pool2d(x, 2),
-        F.conv2d(x, torch.ones(3, 2, 2, 2)),
-    ]
-    return [[list(y.shape), list(torch.autograd.grad(y.sum(), x)[0].shape)] for y in outs]
 
 
 # -- settings that are no whole numbers: PyTorch's words, by its output ------------------------------------------------

@@ -2,8 +2,6 @@
 
 import importlib
 import math
-import pickle
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from goldens.oracle import error_of, same_as_torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from autolab.engine.exact import printing
 
 # expression -> its repr in PyTorch 2.13
 TEXTS = {
@@ -162,16 +159,6 @@ def test_str_and_format(torch):
 
 
 @same_as_torch
-def test_options_are_kept_and_profiles_reset_them(torch):
-    seen, of_torch = [], getattr(torch, "_tensor_str", None)
-    for options in ({"precision": 7, "sci_mode": True}, {"linewidth": 100}, {"profile": "short", "edgeitems": 9},
-                    {"profile": "full"}, {"profile": "default"}, {"profile": "unknown", "precision": 3}):  # fmt: skip
-        torch.set_printoptions(**options)
-        seen.append(of_torch.get_printoptions() if of_torch else asdict(printing._options))
-    return seen
-
-
-@same_as_torch
 def test_subclasses_print_their_name(torch):
     class Image(torch.Tensor):
         pass
@@ -218,27 +205,6 @@ def test_size_is_a_tuple_that_stays_a_size(torch):
         numbers,
         [error_of(f).partition(":")[0] for f in failures],
     )
-
-
-def test_sizes_and_named_results_can_be_pickled():
-    torch = oracle.engine()
-    size = pickle.loads(pickle.dumps(torch.Size([2, 3])))
-    assert size == (2, 3) and type(size) is torch.Size
-    result = torch.return_types.max((1, 2))
-    again = pickle.loads(pickle.dumps(result))
-    assert (
-        type(again) is type(result) and again == (1, 2) and again.values == 1 and again.indices == 2
-    )
-
-
-@same_as_torch
-def test_named_results(torch):
-    result = torch.tensor([[1.0, 5.0], [7.0, 2.0]]).max(dim=1)
-    values, indices = result
-    kind = type(result).__name__, str(type(result)), len(result), isinstance(result, tuple)
-    same = result.values is values, result[1] is result.indices
-    error = error_of(lambda: setattr(result, "values", 3)).partition(":")[0]
-    return repr(result), values, indices, same, kind, error
 
 
 # -- live --------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from conformance import seeds
 
 import autolab as torch
-from autolab.profiler import ProfilerActivity, profile, supported_activities
+from autolab.profiler import ProfilerActivity, profile
 
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
 
@@ -59,14 +59,6 @@ def test_the_same_on_every_run(sim):
     assert text.index("aten::mm ") < text.index("aten::clamp_min") < text.index("aten::relu")
 
 
-def test_kernels_run_behind_the_calls_that_launched_them(sim):
-    found = {e.name: e for e in product().events()}
-    mm, relu = found["aten::mm"].kernels[0], found["aten::clamp_min"].kernels[0]
-    assert (mm.name, mm.device, mm.stream, round(mm.start, 2)) == ("matmul", 0, 0, 5.0)
-    assert relu.start == pytest.approx(mm.start + mm.duration)
-    assert found["aten::clamp_min"].time_range.end < relu.start
-
-
 def test_copies_are_named_as_pytorch_names_them(sim):
     x = torch.ones(1500)
     with profile(activities=BOTH) as prof:
@@ -85,33 +77,6 @@ def test_copies_are_named_as_pytorch_names_them(sim):
     assert waits == ["cudaStreamSynchronize"] * 2, (
         "the copy from pageable memory, and the one to the host"
     )
-
-
-def test_kernels_and_copies_have_rows_of_their_own(sim):
-    x = torch.ones(1500)
-    with profile(activities=BOTH) as prof:
-        x.cuda().exp().cpu()
-    rows = {a.key: a for a in prof.key_averages() if a.device_type.name == "CUDA"}
-    assert {name: (a.count, a.cpu_time_total, round(a.self_device_time_total, 3)) for name, a in rows.items()} == {
-        "Memcpy HtoD (Pageable -> Device)": (1, 0, 11.0), "exp": (1, 0, 2.5), "Memcpy DtoH (Device -> Pageable)": (1, 0, 11.0),
-    }  # fmt: skip
-    copies = [e for e in prof.events() if e.kernels and e.kernels[0].name.startswith("Memcpy")]
-    assert [e.name for e in copies] == ["aten::_to_copy"] * 2
-    assert prof.key_averages().table().endswith("Self CUDA time total: 24.500us\n"), (
-        "no kernel counts twice"
-    )
-
-
-def test_backward_nodes_have_their_calls_inside(sim):
-    w = torch.ones(30, 20, device="cuda", requires_grad=True)
-    with profile(activities=BOTH) as prof:
-        (torch.ones(10, 30, device="cuda") @ w).sum().backward()
-    inside = [
-        e.name
-        for e in prof.events()
-        if e.cpu_parent is not None and e.cpu_parent.name == "MmBackward0"
-    ]
-    assert "aten::mm" in inside
 
 
 @pytest.mark.parametrize("moved", [False, True])
@@ -142,26 +107,3 @@ def test_the_cpu_takes_simulated_time_too(sim):
         a @ a
     assert times(prof)["aten::mm"] == (5335.333, 0, 0)  # 2 µs + 2e9 FLOP / 375e9
     assert "CUDA" not in prof.key_averages().table()
-
-
-def test_the_old_profiler_too(sim):
-    a = torch.ones(1000, 1000, device="cuda")
-    with torch.autograd.profiler.profile(use_device="cuda") as prof:
-        a @ a
-    assert "Self CUDA time total: 352.734us" in prof.key_averages().table()
-
-
-def test_only_a_simulated_gpu_is_timed():
-    if not torch.cuda.is_available():
-        assert supported_activities() == {ProfilerActivity.CPU}
-    with torch.cuda.simulate():
-        assert supported_activities() == set(BOTH)
-
-
-def test_the_picture_has_a_lane_for_the_gpu(sim):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    _, timeline = torch.viz.plot_profile(product())
-    assert "cuda:0" in [t.get_text() for t in timeline.texts]
-    assert "on the GPU" in [t.get_text() for t in timeline.get_legend().get_texts()]
-    assert timeline.get_xlim()[1] == pytest.approx(393.448, abs=0.01)

@@ -7,12 +7,9 @@ import time
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.engine.exact import signatures
-from autolab.engine.exact import sums as cascade
 from autolab.engine.fast.threads import shared
 
 PACKAGE = str(Path(torch.__file__).parent)
@@ -156,20 +153,6 @@ def test_threads_train_one_network_together():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_hooks_that_threads_register_are_all_kept(seed):
-    w, seen = leaf(2.0), []
-    h = w * 3
-
-    def step(k):
-        w.register_hook(lambda g: seen.append("leaf"))
-        h.register_hook(lambda g: seen.append("result"))
-
-    interleaved(step, seed)
-    h.sum().backward()
-    assert sorted(seen) == ["leaf"] * THREADS + ["result"] * THREADS
-
-
-@pytest.mark.parametrize("seed", range(3))
 def test_a_leaf_has_one_node_whoever_asks_first(seed):
     w, found = leaf(2.0), []
 
@@ -193,58 +176,3 @@ def test_views_that_threads_make_share_one_memory(seed):
     number.add_(1)
     images.add_(1)
     assert [v.tolist() for v in views] == [[7.0] if v.numel() == 1 else [10.0] * 24 for v in views]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_views_of_what_was_changed_get_one_history(seed):
-    w = leaf(2.0, 3.0)
-    base = w * 1
-    views = [base[:1], base[1:]]
-    base.mul_(4)
-    interleaved(lambda k: [v.grad_fn for v in views], seed)
-    sum(v.sum() for v in views).backward()
-    assert w.grad.tolist() == [4.0, 4.0]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_sums_do_not_share_their_buffers(seed):
-    arrays = [np.full(100, k + 1.0, np.float32) for k in range(THREADS)]
-    cascade.total(arrays[0])  # one plan lies ready
-    found = [[] for _ in arrays]
-    interleaved(times(lambda k: found[k].append(float(cascade.total(arrays[k])))), seed)
-    assert found == [[100.0 * (k + 1)] * TIMES for k in range(THREADS)]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_normal_numbers_come_in_pairs_for_each_thread(seed):
-    torch.manual_seed(seed)
-    alone = {round(x, 5) for _ in range(THREADS * TIMES) for x in torch.randn(3).tolist()}
-    torch.manual_seed(seed)
-    drawn = []
-    interleaved(times(lambda k: drawn.extend(torch.randn(3).tolist())), seed)
-    assert {round(x, 5) for x in drawn} == alone
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_function_learns_what_it_takes_from_whoever_calls_it_first(seed):
-    names = ("detach_", "clone", "cumsum") * 10
-    new = [signatures.front(getattr(torch.Tensor, name).composed, "m", name) for name in names]
-    x = torch.ones(2)
-    interleaved(lambda k: [f(x, 0) if f.__name__ == "cumsum" else f(x) for f in new], seed)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_an_optimizer_steps_while_another_thread_forgets_the_gradients(seed):
-    w = torch.nn.Parameter(torch.ones(2))
-    optimizer = torch.optim.SGD([w], lr=0.1)
-
-    def work(k):
-        for _ in range(TIMES):
-            if k:
-                w.sum().backward()
-                optimizer.zero_grad()
-            else:
-                optimizer.step()
-
-    interleaved(work, seed)
-    assert w.grad is None or w.grad.shape == (2,)

@@ -41,7 +41,7 @@ pairs = lambda low, high: st.tuples(st.integers(low, high), st.integers(low, hig
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     pairs(5, 11),
@@ -79,31 +79,6 @@ def test_it_is_the_convolution_and_its_two_adjoints(blocks, size, padding, filte
         back = Geometry(geo.out, size, (3, 3), (1, 1), tuple(2 - p for p in padding), (1, 1))
         found = winograd.forward(arrays[3], arrays[1], None, back, turned=True)
         close(found, whole.grad_input(g, weight, geo))
-
-
-def test_whole_numbers_are_exact():
-    """The halves in G are exact, too: a network of whole numbers gives whole numbers."""
-    rng = np.random.default_rng(0)
-    x, weight = (
-        rng.integers(-8, 9, s).astype(np.float32) for s in ((4, 128, 8, 8), (96, 128, 3, 3))
-    )
-    geo = of((8, 8), (1, 1))
-    assert winograd.pays(96, 128, 8, x.dtype, geo)
-    np.testing.assert_array_equal(
-        winograd.forward(x, weight, None, geo), whole.forward(x, weight, None, geo)
-    )
-
-
-def test_rounding_is_no_worse_than_that_of_the_sums():
-    rng = np.random.default_rng(0)
-    x, weight = rng.standard_normal((8, 256, 10, 10)), rng.standard_normal((256, 256, 3, 3))
-    geo = of((10, 10), (1, 1))
-    exact = whole.forward(x, weight, None, geo)
-    single = winograd.forward(x.astype(np.float32), weight.astype(np.float32), None, geo)
-    assert np.abs(single - exact).max() <= 1e-6 * np.abs(exact).max()
-    assert (
-        np.abs(winograd.forward(x, weight, None, geo) - exact).max() <= 2e-15 * np.abs(exact).max()
-    )
 
 
 @pytest.mark.filterwarnings(
@@ -153,29 +128,3 @@ def test_it_is_used_for_3x3_filters_of_many_channels_alone():
     for change in ({"stride": (2, 2)}, {"dilation": (2, 2)}, {"groups": 2}, {"kernel": (5, 5)}):
         other = Geometry(**{**vars(geo), **change})
         assert not winograd.pays(128, 128, 32, single, other)
-
-
-def test_the_engine_gives_the_same_numbers_with_it_and_without(monkeypatch):
-    """Through conv2d and its three gradients, images of odd size, with a bias."""
-
-    def run():
-        torch.manual_seed(0)
-        x = torch.randn(8, 96, 9, 11, requires_grad=True)
-        layer = torch.nn.Conv2d(96, 112, 3, padding=1)
-        y = layer(x)
-        (y * torch.randn(y.shape)).sum().backward()
-        return y.detach(), x.grad, layer.weight.grad, layer.bias.grad
-
-    used = []
-    forward, grad_weight = winograd.forward, winograd.grad_weight
-    monkeypatch.setattr(
-        winograd, "forward", lambda *a, **k: used.append("forward") or forward(*a, **k)
-    )
-    monkeypatch.setattr(
-        winograd, "grad_weight", lambda *a: used.append("weight") or grad_weight(*a)
-    )
-    fast = run()
-    assert sorted(used) == ["forward", "forward", "weight"]
-    monkeypatch.setattr(winograd, "pays", lambda *a, **k: False)
-    for a, b in zip(fast, run()):
-        torch.testing.assert_close(a, b, rtol=1e-5, atol=2e-6 * float(b.abs().max()))

@@ -174,28 +174,6 @@ def test_errors_of_attention(t):
     }
 
 
-@same_as_torch
-def test_warnings(t):
-    n, found = t.nn, []
-    x = t.ones(3, 2, 8)
-    for use in (
-        lambda: (
-            n.MultiheadAttention(8, 2)(
-                x, x, x, t.zeros(2, 3, dtype=t.bool), attn_mask=t.zeros(3, 3)
-            )[0].shape
-        ),
-        lambda: n.TransformerEncoder(n.TransformerEncoderLayer(8, 2, batch_first=True), 1),
-        lambda: n.TransformerEncoder(
-            n.TransformerEncoderLayer(8, 2), 1, enable_nested_tensor=False
-        ),
-    ):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            use()
-        found.append([str(w.message) for w in caught])
-    return found
-
-
 LAYERS = {
     "encoder": lambda n: n.TransformerEncoderLayer(8, 2, 16),
     "encoder norm first": lambda n: n.TransformerEncoderLayer(

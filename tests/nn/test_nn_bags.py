@@ -28,12 +28,6 @@ def test_bags(name):
     check("test_nn_bags", f"bag {name}", program)
 
 
-@same_as_torch
-def test_a_table_made_before(t):
-    bag = t.nn.EmbeddingBag.from_pretrained(t.eye(3), mode="sum")
-    return [bag.weight.requires_grad, bag(t.tensor([[0, 1], [1, 1]]))]
-
-
 @pytest.mark.parametrize(
     "options", [{"max_norm": 1.0}, {"include_last_offset": True}, {"sparse": True}]
 )

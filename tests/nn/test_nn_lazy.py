@@ -118,26 +118,6 @@ def test_every_layer(t):
 
 
 @same_as_torch
-def test_draws_come_in_the_order_of_the_first_forward(t):
-    t.manual_seed(0)
-    net = network(t)
-    first = (
-        net[5].weight.detach().clone()
-    )  # drawn when it was made; the lazy ones are drawn in the forward
-    y = net(images(t))
-    state = {name: value.clone() for name, value in net.state_dict().items()}
-    t.manual_seed(0)
-    eager = (
-        t.nn.Linear(5, 5),
-        t.nn.Conv2d(3, 4, 3),
-        t.nn.Linear(64, 5),
-        t.nn.Linear(5, 2, bias=False),
-    )
-    same = [t.equal(layer.weight, net[i].weight) for layer, i in zip(eager, (5, 0, 4, 6))]
-    return [t.equal(first, net[5].weight), same, y, state, t.rand(2)]
-
-
-@same_as_torch
 def test_errors_of_the_first_forward(t):
     nn, ones = t.nn, t.ones
     found = [
@@ -179,44 +159,6 @@ def test_state_dicts_need_shapes():
         assert "call the network once" in caught.value.__notes__[0]
 
 
-@same_as_torch
-def test_copies(t):
-    nn, found = t.nn, []
-    for make in (lambda: nn.LazyLinear(3, dtype=t.float64), lambda: nn.LazyConv2d(4, 1)):
-        original = make()
-        duplicate = copy.deepcopy(original)
-        found += [repr(duplicate), duplicate.weight.dtype, duplicate.weight is original.weight]
-        t.manual_seed(0)
-        y = duplicate(t.ones(1, 2, 2, 2, dtype=duplicate.weight.dtype))
-        found += [y, repr(duplicate), repr(original)]
-    return found
-
-
-@same_as_torch
-def test_dtypes(t):
-    nn = t.nn
-    found = []
-    changes = [lambda m: m.double(), lambda m: m.half(), lambda m: m.float(), lambda m: m.cpu()]
-    for change in (*changes, lambda m: m.to(t.float64), lambda m: m.to(t.ones(1).double())):
-        layer = change(nn.LazyBatchNorm1d())
-        found.append(
-            [
-                repr(layer.weight),
-                layer.weight.dtype,
-                layer.running_mean.dtype,
-                layer.num_batches_tracked.dtype,
-            ]
-        )
-    layer = nn.LazyLinear(2).double()
-    t.manual_seed(0)
-    found += [
-        layer(t.ones(1, 2, dtype=t.float64)),
-        layer.weight,
-        nn.LazyLinear(2, dtype=t.float64).weight.dtype,
-    ]
-    return [*found, nn.LazyLinear(2).zero_grad()]
-
-
 @ours
 def test_on_a_simulated_device():
     """Moved before the first forward or made there: parameters, buffers, gradients and a step are there, and as on the
@@ -247,26 +189,3 @@ def test_on_a_simulated_device():
         "<UninitializedParameter>",
     )
     assert str(copy.deepcopy(moved).weight.device) == "sim:0"
-
-
-@same_as_torch
-def test_optimizers(t):
-    """They take uninitialised parameters, which stay the same objects; a step before the first forward does nothing."""
-    found = []
-    for name in (
-        "SGD",
-        "Adam",
-        "AdamW",
-        "RMSprop",
-        "Adadelta",
-        "LBFGS",
-    ):
-        t.manual_seed(0)
-        layer = t.nn.LazyLinear(2)
-        optimizer = getattr(t.optim, name)(layer.parameters(), lr=0.1)
-        if name != "LBFGS":
-            optimizer.step()
-            layer(t.ones(1, 3)).sum().backward()
-            optimizer.step()
-        found.append([name, repr(layer), repr(layer.weight)])
-    return [*found, t.nn.utils.clip_grad_norm_(network(t).parameters(), 1.0)]

@@ -140,19 +140,6 @@ def test_one_sequence_without_a_batch(t):
 
 
 @same_as_torch
-def test_in_double_and_with_sizes_of_zero(t):
-    net = t.nn.LSTM(3, 2, dtype=t.float64)
-    output, (h, c) = net(t.zeros(3, 0, 3, dtype=t.float64))
-    return [
-        output,
-        h,
-        c,
-        [list(w.shape) for w in net.all_weights[0]],
-        list(t.nn.GRU(3, 2, 2).state_dict()),
-    ]
-
-
-@same_as_torch
 def test_errors(t):
     n = t.nn
     x, pair = t.ones(5, 2, 3), lambda *s: (t.ones(s), t.ones(s))

@@ -1,11 +1,7 @@
 """L-BFGS: PyTorch's path, its number of evaluations, its state."""
 
-import warnings
-
 import pytest
 from goldens.oracle import check, error_of, same_as_torch
-
-import autolab
 
 
 def rosenbrock(x):
@@ -94,32 +90,3 @@ def test_errors(t):
         "line search": error_of(lambda: t.optim.LBFGS([p], line_search_fn="armijo").step(closure)),
         "no closure": error_of(lambda: t.optim.LBFGS([p]).step()),
     }
-
-
-@same_as_torch
-def test_at_the_minimum_nothing_moves(t):
-    p = t.nn.Parameter(t.zeros(3))
-    optimizer = t.optim.LBFGS([p])
-
-    def closure():
-        optimizer.zero_grad()
-        loss = (p * p).sum()
-        loss.backward()
-        return loss
-
-    return [optimizer.step(closure), p, optimizer.state_dict()["state"]]
-
-
-def test_a_step_warns_of_nothing():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        w = autolab.tensor([1.0, 2.0], requires_grad=True)
-        optimizer = autolab.optim.LBFGS([w])
-
-        def closure():
-            optimizer.zero_grad()
-            loss = (w * w).sum()
-            loss.backward()
-            return loss
-
-        optimizer.step(closure)

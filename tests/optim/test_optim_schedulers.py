@@ -210,14 +210,6 @@ def test_jumping_to_an_epoch(t):
     return found
 
 
-class _Fading:
-    def __init__(self, by):
-        self.by = by
-
-    def __call__(self, x):
-        return self.by**x
-
-
 RESUMED = {
     "CyclicLR": lambda s, o: s.CyclicLR(
         o, 0.1, 0.2, 3, mode="exp_range", gamma=0.9, cycle_momentum=False
@@ -326,32 +318,3 @@ def test_which_order_is_warned_of(name):
         return [str(w.message) for w in caught]
 
     check("test_optim_schedulers", f"order: {name}", program)
-
-
-@same_as_torch
-def test_the_base_class_under_its_old_name(t):
-    class Halves(t.optim.lr_scheduler._LRScheduler):
-        def get_lr(self):
-            return [base * 0.5**self.last_epoch for base in self.base_lrs]
-
-    optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
-    scheduler, rates = Halves(optimizer), []
-    for _ in range(3):
-        optimizer.step()
-        scheduler.step()
-        rates += scheduler.get_last_lr()
-    return [
-        rates,
-        isinstance(scheduler, t.optim.lr_scheduler.LRScheduler),
-        Halves.__mro__[1].__name__,
-    ]
-
-
-@same_as_torch
-def test_factors_are_counted_before_they_are_looked_at(t):
-    optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
-    attempts = ([0.1, 0.2], [0.1], 0.1, [])
-    return [
-        error_of(lambda given=given: t.optim.lr_scheduler.LambdaLR(optimizer, given))
-        for given in attempts
-    ]

@@ -76,17 +76,6 @@ def test_sgd_bit_for_bit(name, count):
     )
 
 
-@pytest.mark.parametrize("dtype, rtol", [("float64", 1e-14), ("float16", 2e-3)])
-@pytest.mark.parametrize("name", SGDS)
-def test_sgd_in_other_dtypes(name, dtype, rtol):
-    check(
-        "test_optim_steps",
-        f"SGD {name} {dtype}",
-        lambda t: steps(t, lambda o, p: o.SGD(p, lr=0.037, **SGDS[name]), 5, dtype),
-        rtol=rtol,
-    )
-
-
 @pytest.mark.parametrize("count", [1, 20])
 @pytest.mark.parametrize("name", ROOTED)
 def test_optimizers_with_a_root(name, count):
@@ -152,20 +141,6 @@ def test_parameters_without_gradient_stay():
     optimizer = torch.optim.Adam([a, b], lr=0.5)
     optimizer.step()
     assert b.item() == 1.0 and b._version == 0 and list(optimizer.state) == [a]
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda o, p: o.SGD(p, lr=torch.tensor(0.25)),
-        lambda o, p: o.Adagrad(p, lr=torch.tensor(0.25)),
-    ],
-)
-def test_lr_may_be_a_tensor(make):
-    p = torch.ones(1, requires_grad=True)
-    p.grad = torch.ones(1)
-    make(torch.optim, [p]).step()
-    assert abs(p.item() - 0.75) < 1e-6
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", *MORE])

@@ -93,23 +93,6 @@ def test_a_state_dict_is_loaded(values):
     assert model[1].num_batches_tracked.dtype is torch.int64
 
 
-def test_an_optimizer_goes_on():
-    saved = torch.load(FILES / "optimizer.pth")
-    p = torch.nn.Parameter(saved["p"].detach().clone())
-    optimizer = torch.optim.Adam([p], lr=5.0)
-    optimizer.load_state_dict(saved["optimizer"])
-    q = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    other = torch.optim.Adam([q], lr=0.1)
-    for _ in range(3):
-        q.grad = q.detach() * 2
-        other.step()
-    assert p.tolist() == q.tolist()
-    for parameter, o in ((p, optimizer), (q, other)):
-        parameter.grad = parameter.detach() * 2
-        o.step()
-    assert p.tolist() == q.tolist() and optimizer.state[p]["step"].item() == 4.0
-
-
 def test_the_other_byte_order():
     assert torch.load(FILES / "big_endian.pth")["x"].tolist() == [0.0, 1.0, 2.0]
 

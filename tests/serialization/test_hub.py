@@ -45,16 +45,6 @@ def test_fetched_once_into_pytorchs_folder(server, tmp_path, capsys):
     )
 
 
-def test_quiet_and_elsewhere(server, tmp_path, capsys):
-    server.files["a.pth"] = checkpoint()
-    torch.hub.load_state_dict_from_url(
-        server.url + "a.pth?x=1", tmp_path / "d", progress=False, file_name="b.pth"
-    )
-    assert (tmp_path / "d" / "b.pth").read_bytes() == checkpoint()
-    shown = capsys.readouterr()
-    assert shown.out == "" and shown.err == ""
-
-
 def test_a_wrong_checksum(server, tmp_path):
     server.files["net-0123abcd.pth"] = checkpoint()
     digest = hashlib.sha256(checkpoint()).hexdigest()

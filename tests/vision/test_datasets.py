@@ -214,17 +214,6 @@ def test_missing_files_and_wrong_arguments(tmp_path):
     check("missing files", program)
 
 
-@ours
-def test_packed_files_are_read_too(tmp_path):
-    folder = write_mnist(tmp_path)
-    for path in list(folder.iterdir()):
-        (folder / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
-        path.unlink()
-    images, labels = clothes()
-    found = datasets.FashionMNIST(tmp_path)
-    assert np.array_equal(found.data.numpy(), images) and found.targets.tolist() == labels.tolist()
-
-
 IMAGES = idx(clothes()[0])
 DAMAGE = {
     "cut off": (IMAGES[:-100], r"expected 3,936 bytes for shape \[5, 28, 28\], found 3,836 bytes"),
@@ -239,6 +228,17 @@ DAMAGE = {
     "labels": (idx(clothes()[1]), "expected bytes in 3 dimensions, found uint8 in 1"),
     "fewer": (idx(clothes(4)[0]), "5 labels for 4 images"),
 }
+
+
+@ours
+def test_packed_files_are_read_too(tmp_path):
+    folder = write_mnist(tmp_path)
+    for path in list(folder.iterdir()):
+        (folder / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    images, labels = clothes()
+    found = datasets.FashionMNIST(tmp_path)
+    assert np.array_equal(found.data.numpy(), images) and found.targets.tolist() == labels.tolist()
 
 
 @ours

@@ -102,19 +102,6 @@ def test_what_has_arrived_is_kept_for_the_next_call(server, tmp_path):
     assert (tmp_path / "big").read_bytes() == CONTENT and server.log[-1] == ("big", "bytes=300000-")
 
 
-def test_a_server_that_cannot_continue_sends_everything(server, tmp_path):
-    server.files["big"], server.breaks, server.ranges = CONTENT, [300_000], False
-    download(f"{server.url}big", str(tmp_path / "big"), SUM)
-    assert (tmp_path / "big").read_bytes() == CONTENT
-
-
-def test_a_part_that_is_whole_is_only_checked(server, tmp_path):
-    server.files["big"] = CONTENT
-    (tmp_path / "big.part").write_bytes(CONTENT)
-    download(f"{server.url}big", str(tmp_path / "big"), SUM)
-    assert (tmp_path / "big").read_bytes() == CONTENT and server.log == [("big", "bytes=512000-")]
-
-
 def test_a_part_of_another_version_is_thrown_away(server, tmp_path):
     server.files["big"] = CONTENT
     (tmp_path / "big.part").write_bytes(b"old" * 1000)

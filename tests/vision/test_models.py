@@ -148,18 +148,6 @@ class TestWeights:
             with pytest.raises(RuntimeError, match="Error downloading"):
                 models.resnet18(pretrained=True)
 
-    def test_a_download_that_was_put_there_by_hand(self, tmp_path, monkeypatch):
-        monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-        place = tmp_path / "hub" / "checkpoints" / "resnet18-f37072fd.pth"
-        place.parent.mkdir(parents=True)
-        models = torch.vision.models
-        torch.manual_seed(0)
-        state = models.resnet18().state_dict()
-        torch.save(state, place)
-        found = models.ResNet18_Weights.DEFAULT.get_state_dict(progress=False)
-        assert list(found) == list(state)
-        assert all(torch.equal(found[name], value) for name, value in state.items())
-
     def test_weights_from_a_file(self, tmp_path):
         save = pytest.importorskip("safetensors.numpy").save_file
         torch.manual_seed(0)
@@ -176,12 +164,3 @@ class TestWeights:
             torch.vision.models.resnet18(weights=path, num_classes=5)
         with pytest.raises(RuntimeError, match="Missing key"):
             torch.vision.models.resnet34(weights=path)
-
-
-@ours
-def test_lenet_for_other_sizes():
-    LeNet = torch.vision.models.LeNet
-    assert LeNet(image_size=32)._head[0].in_features == 400
-    assert LeNet(num_classes=3, image_size=16)(torch.rand(2, 1, 16, 16)).shape == (2, 3)
-    with pytest.raises(ValueError, match="image_size should be at least 16, but got 15"):
-        LeNet(image_size=15)
