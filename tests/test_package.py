@@ -1,8 +1,6 @@
 """What is shipped: the wheel holds package, static files, course and licences, and works without the clone."""
 
-import importlib.metadata
 import re
-import json
 import os
 import subprocess
 import sys
@@ -56,10 +54,6 @@ def files_in(folder: str) -> set[str]:
     return {path.as_posix() for path in found if not left_by_programs.intersection(path.parts)}
 
 
-def test_the_wheel_is_named_after_the_version(wheel):
-    assert wheel.name == f"autolab_kit-{__version__}-py3-none-any.whl"
-
-
 def test_every_file_of_the_package_and_what_a_student_needs_of_the_course_is_in_the_wheel(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     course = files_in("course") - files_in("course/src")
@@ -74,11 +68,6 @@ def test_the_notices_name_files_that_are_there():
     text = (ROOT / "THIRD_PARTY_NOTICES").read_text(encoding="utf-8")
     named = re.findall(r"\bautolab/[\w/.]+\b", text)
     assert len(named) > 4 and [path for path in named if not (ROOT / path).exists()] == []
-
-
-def test_the_wheel_says_that_it_has_types(wheel):
-    """Without this file, mypy and pyright treat everything in `autolab` as Any."""
-    assert "autolab/py.typed" in zipfile.ZipFile(wheel).namelist()
 
 
 def test_the_index_shows_a_readme_whose_links_are_absolute(wheel):
@@ -142,29 +131,6 @@ def test_importing_autolab_loads_nothing_heavy(tmp_path):
     code = f"import sys, autolab; print(sorted({heavy | {'torch'}} & set(sys.modules)))"
     done = run_installed(ROOT, "-c", code, cwd=tmp_path)
     assert done.stdout == "[]\n", done.stderr
-
-
-def test_the_metadata_of_the_installation_agree():
-    assert importlib.metadata.version("autolab-kit") == __version__
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = importlib.metadata.metadata("autolab-kit").get_all("Provides-Extra")
-    assert extras == sorted(project["optional-dependencies"])
-
-
-def test_the_course_has_its_lessons():
-    assert "01_graphs.ipynb" in [path.name for path in NOTEBOOKS]
-
-
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
-def test_a_notebook_is_saved_after_it_was_run_from_top_to_bottom(notebook):
-    """nbval would not notice a cell without stored outputs."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    counts = [
-        c["execution_count"]
-        for c in cells
-        if c["cell_type"] == "code" and "".join(c["source"]).strip()
-    ]
-    assert counts == list(range(1, len(counts) + 1))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell's script")

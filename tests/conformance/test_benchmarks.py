@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks import imports, interleave, report, works
-from benchmarks.works import BACKENDS, WORKS, build
+from benchmarks import interleave, report
+from benchmarks.works import WORKS, build
 
 SMALL = [name for name, work in WORKS.items() if work.part in ("scalars", "arrays", "regression")]
 ALIKE = [*SMALL, "growth_16_4", "nodes_1000", "lenet_32", "resnet9_32"]
@@ -78,28 +78,3 @@ def test_a_short_run_gives_ratios_and_files(tmp_path):
         and "| LeNet training step, 32 images 28 x 28 | 1 | autolab |" in text
     )
     assert "cannot: has no convolution" in text
-
-
-def test_a_missing_backend_is_reported(monkeypatch):
-    monkeypatch.setitem(
-        works.WORKS, "linear_regression", works.Work("regression", "", ("nonesuch",))
-    )
-    versions, results = interleave.run(1, 0.01, ("linear_regression",), ("autolab", "nonesuch"))
-    assert versions["nonesuch"].startswith("missing") and list(results[0]["backends"]) == [
-        "autolab"
-    ]
-
-
-def test_libraries_choose_their_kernels_by_themselves(monkeypatch):
-    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
-    assert "OPENBLAS_CORETYPE" not in interleave.environment(2)
-    assert interleave.environment(2)["OMP_NUM_THREADS"] == "2"
-
-
-def test_import_loads_no_widgets_and_no_matplotlib():
-    _, heavy = imports.once("autolab")
-    assert heavy == []
-
-
-def test_every_backend_has_its_place():
-    assert set(BACKENDS) == {b for work in WORKS.values() for b in (*work.backends, *work.cannot)}

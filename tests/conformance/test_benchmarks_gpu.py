@@ -1,7 +1,5 @@
 """The benchmark of GPUs, run on a simulated one: what it measures, and that such times never pass for a GPU's."""
 
-import json
-
 import pytest
 from benchmarks import gpu
 
@@ -56,22 +54,3 @@ def test_simulated_times_are_called_so_and_not_saved(measured, tmp_path):
     with pytest.raises(ValueError, match="are not saved"):
         gpu.write(measured, tmp_path)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_real_record_is_written_with_its_device(measured, tmp_path):
-    real = measured | {
-        "date": "2026-01-02",
-        "device": {"name": "NVIDIA T4", "memory": 1, "simulated": False},
-    }
-    path = gpu.write(real, tmp_path)
-    assert (path.name, json.loads(path.with_suffix(".json").read_text())) == (
-        "2026-01-02-nvidia-t4.md",
-        json.loads(json.dumps(real)),
-    )
-    page = path.read_text()
-    assert (
-        page.startswith("# NVIDIA T4\n")
-        and "The GPU is faster from size 256 on." in page
-        and "autolab gpu, peak MiB" in page
-    )
-    assert f"- cpu: {real['machine']['cpu']}" in page

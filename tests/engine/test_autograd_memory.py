@@ -12,28 +12,6 @@ def described(tensors):
 
 
 @same_as_torch
-def test_tensors_that_are_copied_together_share_what_they_shared(torch):
-    base = torch.arange(12.0).reshape(3, 4)
-    groups = [
-        [base, base[1:], base.T, base[:, 2], base.view(-1)[5]],
-        [base[1], base],
-        [base[1:, ::2], base[2].detach(), base.data],
-        [torch.tensor(2.0), torch.ones(2, 0)],
-        [base[0].expand(2, 4), base[0]],
-        [torch.nn.functional.conv2d(torch.stack([base, base])[:, None], torch.ones(2, 1, 2, 2))],
-    ]
-    groups.append([groups[3][0], groups[3][0].view(1, 1)])
-    groups.append([groups[5][0], groups[5][0][0, 1]])
-    found = []
-    for group in groups:
-        again = copy.deepcopy(group)
-        first = described(again)
-        again[-1].mul_(0).sub_(1)
-        found.append((first, described(again), described(group)))
-    return found
-
-
-@same_as_torch
 def test_copies_of_leaves_keep_their_gradients(torch):
     w = torch.arange(3.0, requires_grad=True)
     (w * w).sum().backward()
@@ -43,17 +21,6 @@ def test_copies_of_leaves_keep_their_gradients(torch):
     model.tied = model.weight
     model2 = copy.deepcopy(model)
     return w2, w2.grad is g2, d2, w, model2.tied is model2.weight, model2.weight._version
-
-
-@same_as_torch
-def test_older_views_keep_the_memory_that_data_was_exchanged_in(torch):
-    x, y = torch.arange(4.0), torch.arange(9.0)
-    v, d = x[1:3], x.detach()
-    x.data = y[2:5]
-    first = described([x, v, d])
-    y[2] = 50.0
-    x.add_(1)
-    return first, described([x, y, v, d]), v._base is x, x._version, y._version
 
 
 @same_as_torch

@@ -36,39 +36,6 @@ def test_grad_and_value(torch):
 
 
 @same_as_torch
-def test_what_stays_connected(torch):
-    """Results need a gradient where something outside does, and only there."""
-    x, _ = start(torch)
-    p = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
-    f = torch.func
-    inner = f.grad(lambda t: (p * t * t).sum())(x)
-    loss = (inner**2).sum()
-    loss.backward()
-    with torch.no_grad():
-        quiet = f.grad(lambda t: (t * t).sum())(p)
-    _, pull = f.vjp(lambda t: t * t, x)
-    pulled = pull(p)[0]
-    _, pushed = f.jvp(lambda t: t * p, (x,), (x,))
-    return (
-        inner.requires_grad,
-        p.grad,
-        quiet,
-        quiet.requires_grad,
-        f.grad(lambda t: (t * t).sum())(p).requires_grad,
-        f.grad(lambda t: t.sum())(x).requires_grad,
-        f.vjp(lambda t: t * 2, x)[0].requires_grad,
-        pulled.requires_grad,
-        torch.autograd.grad(pulled.sum(), p),
-        pushed.requires_grad,
-        torch.autograd.grad(pushed.sum(), p),
-        f.jacrev(lambda t: t * p)(x).requires_grad,
-        f.jacfwd(lambda t: t * p)(x).requires_grad,
-        f.hessian(lambda t: (t**3).sum())(x).requires_grad,
-        f.vjp(lambda t: t * p, x)[1](x, create_graph=False)[0].requires_grad,
-    )
-
-
-@same_as_torch
 def test_vjp(torch):
     x, w = start(torch)
     f = torch.func

@@ -1,8 +1,6 @@
 """The order of additions: sums of contiguous arrays end in PyTorch's last digit."""
 
 import itertools
-import math
-import pickle
 
 import numpy as np
 import pytest
@@ -94,25 +92,6 @@ def test_what_is_not_float_or_large_is_left_to_numpy():
         cascade.add(np.float32(2.5)) == 2.5 and cascade.add(np.array([-0.0, -0.0], np.float32)) == 0
     )
     assert not np.signbit(cascade.add(np.array([-0.0, -0.0], np.float32)))
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_an_array_that_was_pickled_is_summed_alike(dtype):
-    """Its dtype is an object of its own, equal to NumPy's; batches of a DataLoader's workers come so."""
-    x = numbers((37, 10), dtype)
-    copy = pickle.loads(pickle.dumps(x))
-    assert copy.dtype == x.dtype and copy.dtype is not x.dtype
-    for axis in (None, 0, 1, (0, 1)):
-        assert cascade.add(copy, axis).tobytes() == cascade.add(x, axis).tobytes()
-    assert cascade.total(copy[5]).tobytes() == cascade.total(x[5]).tobytes()
-    assert cascade.sum_to(copy, (10,)).tobytes() == cascade.add(x, 0).tobytes()
-    other = numbers(
-        (370,), "float64" if dtype == "float32" else "float32"
-    )  # its sum is planned by its own dtype
-    assert (
-        cascade.total(other).dtype == other.dtype
-        and abs(cascade.total(other) - math.fsum(other)) < 1e-4
-    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -153,12 +153,8 @@ def test_errors_carry_a_note_for_the_learner():
 FILLS = {
     "fill_": lambda t, x, v: x.fill_(v),
     "full_like": lambda t, x, v: t.full_like(x, v),
-    "new_full": lambda t, x, v: x.new_full((2,), v),
     "masked_fill": lambda t, x, v: x.masked_fill(t.tensor([True, False]), v),
-    "masked_fill_": lambda t, x, v: x.masked_fill_(t.tensor([True, False]), v),
-    "scatter_": lambda t, x, v: x.scatter_(0, t.tensor([0]), v),
     "x[0]": lambda t, x, v: (x.__setitem__(0, v), x)[1],
-    "x[mask]": lambda t, x, v: (x.__setitem__(t.tensor([True, False]), v), x)[1],
     "tensor": lambda t, x, v: t.tensor([v], dtype=x.dtype),
 }
 

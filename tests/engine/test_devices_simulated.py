@@ -8,7 +8,6 @@ import pytest
 
 import autolab as torch
 from autolab.engine.devices import device as devices
-from autolab.engine.core import observe
 from autolab.engine.devices.simulated.array import SimArray
 
 
@@ -67,15 +66,6 @@ def test_reductions_and_elements_give_arrays_not_scalars(gpu):
     assert float(a.sum()) == 6
 
 
-def test_integer_arrays_out_of_range_wrap_around(gpu):
-    a = gpu.from_host(np.arange(4.0))
-    with gpu:
-        assert a[gpu.xp.asarray([5, -6])].get().tolist() == [1, 2]
-        assert gpu.xp.take(a, gpu.xp.asarray([4])).get().tolist() == [0]
-    with pytest.raises(IndexError):
-        a[4]
-
-
 def test_views_share_memory(gpu):
     a = gpu.from_host(np.arange(6.0).reshape(2, 3))
     before = gpu.pool.allocated
@@ -125,17 +115,6 @@ def test_out_of_memory_says_what_was_alive_and_changes_nothing(sim):
     gc.collect()
     assert torch.cuda.memory_allocated() == 32 << 20
     assert x.sum().item() == 8 << 20
-
-
-def test_in_place_arithmetic_needs_no_memory(sim):
-    x, y = torch.ones(1 << 20, device="cuda"), torch.ones(1 << 20, device="cuda")
-    before = torch.cuda.max_memory_allocated()
-    x += y
-    x.mul_(2).sub_(1).div_(3)
-    assert torch.cuda.max_memory_allocated() == before == 8 << 20
-    assert (x[0].item(), x._version) == (1, 4)
-    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
-        torch.ones(1, device="cuda").add_(torch.ones(3, device="cuda"))
 
 
 def test_the_graph_keeps_what_was_saved_until_backward(sim):
@@ -243,42 +222,6 @@ def test_small_work_is_slower_on_the_gpu_and_big_work_faster(sim):
 
 
 # -- events ------------------------------------------------------------------------------------------------------------
-class Log(observe.Observer):
-    def __init__(self):
-        self.seen = []
-
-    def launch(self, device, stream, name, start, duration, nbytes):
-        self.seen.append(("launch", str(device), stream, name, nbytes))
-
-    def transfer(self, source, target, nbytes, start, duration, pinned):
-        self.seen.append(("transfer", str(source), str(target), nbytes, pinned))
-
-    def allocate(self, device, nbytes, allocated, reserved, address, what):
-        self.seen.append(("allocate", str(device), nbytes, allocated))
-
-    def free_memory(self, device, nbytes, allocated, reserved, address):
-        self.seen.append(("free", str(device), nbytes, allocated))
-
-    def synchronize(self, device, waited, stream=None):
-        self.seen.append(("synchronize", str(device), waited > 0))
-
-
-def test_observers_are_told(sim):
-    log = Log()
-    with observe.watching(log):
-        x = torch.tensor([1.0, 2.0]).to("cuda")
-        y = x * 2
-        del x
-        y.to("cuda:1")
-        y.cpu()
-    assert log.seen == [
-        ("allocate", "cuda:0", 512, 512), ("transfer", "cpu", "cuda:0", 8, False), ("synchronize", "cuda:0", True),
-        ("allocate", "cuda:0", 512, 1024), ("launch", "cuda:0", 0, "multiply", 16), ("free", "cuda:0", 512, 512),
-        ("allocate", "cuda:1", 512, 512), ("transfer", "cuda:0", "cuda:1", 8, False), ("free", "cuda:1", 512, 0),
-        ("transfer", "cuda:0", "cpu", 8, False), ("synchronize", "cuda:0", True),
-    ]  # fmt: skip
-
-
 def test_a_kernel_that_falls_back_to_the_host_is_an_error(sim):
     from autolab.engine.core.record import OPS
 
@@ -286,20 +229,3 @@ def test_a_kernel_that_falls_back_to_the_host_is_an_error(sim):
         RuntimeError, match="exp\\(\\): the kernel for cuda:0 returned an array of the host"
     ):
         devices.usable("cuda:0").backend.adopt(OPS["exp"], np.ones(2))
-
-
-def test_what_cupy_lacks_is_not_there(gpu):
-    xp = gpu.xp
-    with gpu:
-        for name in ("vecdot", "busday_count", "spacing", "nanquantile", "memmap"):
-            assert not hasattr(xp, name)
-        with pytest.raises(NotImplementedError, match="`cupy_maximum.reduce` is not supported yet"):
-            xp.maximum.reduce(xp.ones(2))
-        with pytest.raises(NotImplementedError, match="`cupy_multiply.at` is not supported yet"):
-            xp.multiply.at(xp.ones(2), xp.asarray([0]), 2.0)
-        with pytest.raises(TypeError, match="sum\\(\\) got an unexpected keyword argument 'where'"):
-            xp.sum(xp.ones(2), where=True)
-        with pytest.raises(TypeError, match="add\\(\\) got an unexpected keyword argument 'where'"):
-            xp.add(xp.ones(2), 1, where=True)
-        with pytest.raises(TypeError, match="unexpected keyword argument 'initial'"):
-            xp.ones(2).max(initial=0)

@@ -157,28 +157,3 @@ def test_powers_with_whole_exponents_below_one(torch):
             (y**n).sum().backward()
             found += [x.grad, y.grad]
     return found
-
-
-@same_as_torch
-def test_a_custom_function_of_several_results_that_nothing_reaches(torch):
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2, x * 3
-
-        @staticmethod
-        def backward(ctx, a, b):
-            return a * 2 + b * 3
-
-    class Stop(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x + 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return None
-
-    x = torch.ones(2, requires_grad=True)
-    Stop.apply(Twice.apply(x)[1]).sum().backward()
-    return x.grad

@@ -25,7 +25,7 @@ def waves(shape):
     return np.asarray(np.cos(filled(shape)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     hnp.mutually_broadcastable_shapes(num_shapes=2, min_dims=0, max_dims=4, min_side=0, max_side=3)
 )
@@ -49,15 +49,7 @@ def test_binary_ops_broadcast_like_numpy_and_gradients_are_summed_back(pair):
             assert g.sum().item() == pytest.approx(total, rel=1e-6, abs=1e-6)
 
 
-def take(index, x):
-    """`x[index]`, with NumPy arrays in the index made tensors when `x` is one."""
-    convert = lambda i: (
-        torch.from_numpy(i) if isinstance(i, np.ndarray) and not isinstance(x, np.ndarray) else i
-    )
-    return x[tuple(convert(i) for i in index) if isinstance(index, tuple) else convert(index)]
-
-
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_basic_indexing_gives_numpys_view(data):
     shape = data.draw(shapes)
@@ -129,7 +121,7 @@ def indexed(index, shape=(3, 4, 2)):
     return ask
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_mixed_indices_as_pytorch_has_them(seed):
     index = random_index(random.Random(seed), (3, 4, 2))
     check("test_ops_shapes", f"index {seed}", indexed(index))
@@ -162,34 +154,6 @@ def test_indices_that_are_refused(torch):
         lambda: x[0:1.5],
     ]
     return [error_of(call) for call in calls]
-
-
-VIEWS = {
-    "view": lambda x: x.view(-1),
-    "reshape": lambda x: x.reshape(3, 2),
-    "t": lambda x: x.t(),
-    "T": lambda x: x.T,
-    "transpose": lambda x: x.transpose(0, 1),
-    "permute": lambda x: x.permute(1, 0),
-    "unsqueeze": lambda x: x.unsqueeze(1),
-    "squeeze": lambda x: x.unsqueeze(0).squeeze(0),
-    "select": lambda x: x[1],
-    "slice": lambda x: x[:, 1:],
-    "step": lambda x: x[:, ::2],
-    "narrow": lambda x: x.narrow(1, 1, 2),
-    "diagonal": lambda x: x.diagonal(),
-    "expand": lambda x: x[:1].expand(3, 3),
-    "chunk": lambda x: x.chunk(2)[1],
-    "split": lambda x: x.split(2, 1)[0],
-    "unbind": lambda x: x.unbind(1)[2],
-    "flatten": lambda x: x.flatten(),
-    "detach": lambda x: x.detach(),
-    "mT": lambda x: x.mT,
-    "unfold": lambda x: x.unfold(1, 2, 1),
-    "movedim": lambda x: x.movedim(0, 1),
-    "view_as": lambda x: x.view_as(x),
-    "numpy": lambda x: x.numpy(),
-}
 
 
 @same_as_torch

@@ -1,7 +1,5 @@
 """Pooling: kernels against the definition, ties, NaN and infinities as PyTorch has them."""
 
-import math
-
 import numpy as np
 import pytest
 from goldens.oracle import check
@@ -75,35 +73,6 @@ def test_maximum_and_its_gradient_are_the_definition(
             assert y[k][r, c] == x[k][first] and where[k][r, c] == first[0] * win.size[1] + first[1]
             expected[k][first] += g[k][r, c]
     np.testing.assert_allclose(dx, expected, rtol=1e-12, atol=1e-12)
-
-
-@settings(max_examples=40, deadline=None)
-@given(windows(), st.booleans())
-def test_mean_and_its_gradient(win, count_include_pad):
-    win = win._replace(
-        dilation=(1, 1),
-        out=tuple(
-            pooled(n, k, s, p, 1, True)
-            for n, k, s, p in zip(win.size, win.kernel, win.stride, win.padding)
-        ),
-    )
-    assume(min(win.out) > 0)
-    rng = np.random.default_rng(2)
-    x, g = rng.standard_normal((2, *win.size)), rng.standard_normal((2, *win.out))
-    divisor = kernels.divisors(np, win, count_include_pad, None)
-    y, dx = kernels.mean(x, win, divisor), kernels.mean_backward(g, win, divisor)
-    for r, c in np.ndindex(*win.out):
-        seen = inside(win, r, c)
-        assert seen, "a window must not lie in the padding alone"
-        spans = [
-            min(i * s - p + k, n + p) - (i * s - p)
-            for i, n, k, s, p in zip((r, c), win.size, win.kernel, win.stride, win.padding)
-        ]
-        count = math.prod(spans) if count_include_pad else len(seen)
-        np.testing.assert_allclose(
-            y[:, r, c], sum(x[:, a, b] for a, b in seen) / count, rtol=1e-12, atol=1e-12
-        )
-    np.testing.assert_allclose((y * g).sum(), (x * dx).sum(), rtol=1e-9, atol=1e-9)
 
 
 NAN, INF = float("nan"), float("inf")

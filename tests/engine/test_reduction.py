@@ -589,40 +589,6 @@ def test_sums_means_and_variances_are_exact(torch):
 
 
 # -- properties --------------------------------------------------------------------------------------------------------
-@st.composite
-def array_and_dims(draw):
-    values = draw(
-        hnp.arrays(
-            np.float64,
-            hnp.array_shapes(min_dims=1, max_dims=4, max_side=4),
-            elements=st.floats(-3, 3, width=16),
-        )
-    )
-    dims = draw(
-        st.one_of(
-            st.none(),
-            st.integers(-values.ndim, values.ndim - 1),
-            st.sets(st.integers(0, values.ndim - 1), min_size=1).map(tuple),
-        )
-    )
-    return values, dims, draw(st.booleans())
-
-
-@settings(max_examples=80, deadline=None)
-@given(
-    array_and_dims(), st.sampled_from(["sum", "mean", "amax", "amin", "std", "var", "all", "any"])
-)
-def test_dim_and_keepdim_mean_what_they_mean_in_numpy(drawn, name):
-    values, dims, keep = drawn
-    x = autolab.tensor(values)
-    given_dims = () if dims is None and name in ("amax", "amin") else dims
-    extra = {"correction": 0} if name in ("std", "var") else {}
-    found = getattr(x, name)(given_dims, keepdim=keep, **extra)
-    expected = getattr(np, name)(values, axis=dims, keepdims=keep)
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-12)
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     hnp.arrays(

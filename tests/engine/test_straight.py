@@ -1,8 +1,6 @@
 """The short cut for plain graphs gives what the general backward pass gives, to the last bit, and knows where it must
 not be taken."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 
@@ -16,35 +14,6 @@ class Silent:
 
     def __getattr__(self, name):
         return lambda *args, **kwargs: None
-
-
-def network(seed):
-    """Leaves and a loss whose graph has shared nodes, broadcasting, views and a leaf used many times."""
-    rng = np.random.default_rng(seed)
-    leaves = [
-        torch.tensor(rng.normal(size=shape).astype("float32"), requires_grad=True)
-        for shape in [(7,), (1,), (5, 7), (5, 1), ()]
-    ]
-    made = list(leaves)
-    for _ in range(30):
-        a, b = (made[k] for k in rng.integers(0, len(made), 2))
-        kind = rng.integers(0, 7)
-        made.append(
-            a + b
-            if kind == 0
-            else a * b
-            if kind == 1
-            else a - b
-            if kind == 2
-            else torch.tanh(a)
-            if kind == 3
-            else (a**2).mean()
-            if kind == 4
-            else a.sum() * b
-            if kind == 5
-            else torch.sigmoid(a.reshape(-1)[:1])
-        )
-    return leaves, sum((torch.tanh(y).mean() for y in made[5:]), made[0].sum())
 
 
 @pytest.fixture
@@ -170,46 +139,6 @@ def test_a_tensor_on_a_device_concerns_its_own_graph_only(gpu, handed_over, monk
     (x[0] * 3).backward()
     assert not handed_over and not general
     assert x.grad.tolist() == pytest.approx([2 + np.sin(1) + np.cos(1) + 2 + 3, 8])
-
-
-def on(device, x):
-    return torch.exp(x.to(device) * 2)
-
-
-ACROSS = {
-    "there": lambda x: on("sim", x).sum(),
-    "there and back": lambda x: on("sim", x).cpu().mul(3).sum(),
-    "back to a branch": lambda x: (lambda y: (y * torch.tanh(y)).sum())(on("sim", x).cpu()),
-    "one branch there": lambda x: (torch.sin(x * 2) + on("sim", torch.cos(x * 2)).cpu()).sum(),
-    "a number of the host": lambda x: (x.sum() * on("sim", torch.ones(3))).cpu().sum() * x[1],
-    "copied into": lambda x: torch.zeros(3).copy_(on("sim", x)).mul(2).sum(),
-    "copied into there": lambda x: torch.zeros(3, device="sim").copy_(torch.exp(x)).cpu().sum(),
-    "a view there": lambda x: on("sim", x)[1:].cpu().exp().sum(),
-    "a view there, changed": lambda x: (lambda y: (y[1:].mul_(2), (y * y).cpu().sum())[1])(
-        on("sim", x) * 1
-    ),
-    "a view of what was changed": lambda x: (lambda y, v: (y.mul_(2), v.cpu().sum())[1])(
-        *(lambda y: (y, y[1:]))(on("sim", x) * 1)
-    ),
-}
-
-
-@pytest.mark.parametrize("of", ACROSS.values(), ids=ACROSS)
-@pytest.mark.parametrize("where", ["cpu", "sim"])
-def test_graphs_across_devices_as_the_general_pass_has_them(gpu, of, where):
-    def gradient(watched):
-        x = torch.tensor([0.5, -1.0, 2.0], device=where, requires_grad=True)
-        w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-        loss = of(x.cpu() * w)
-        with observe.watching(Silent()) if watched else nullcontext():
-            loss.backward(retain_graph=True)
-            loss.backward()
-        with pytest.raises(RuntimeError, match="a second time|modified"):
-            loss.backward()
-        assert x.grad.device == x.device and w.grad.device == w.device
-        return x.grad.tolist(), w.grad.tolist()
-
-    assert gradient(watched=False) == gradient(watched=True)
 
 
 @pytest.mark.compiled

@@ -109,22 +109,3 @@ def test_what_is_not_finite_stays_where_the_definition_has_it(value):
     touched[...] = False
     touched[3, :, :2, :2] = True
     np.testing.assert_array_equal(np.isfinite(found), ~touched)
-
-
-def test_it_is_used_for_3x3_filters_of_many_channels_alone():
-    geo, single = of((16, 16), (1, 1)), np.dtype(np.float32)
-    assert winograd.pays(128, 128, 32, single, geo) and winograd.pays(
-        96, 512, 8, np.dtype(np.float64), geo
-    )
-    assert not winograd.pays(63, 128, 32, single, geo) and not winograd.pays(
-        128, 63, 32, single, geo
-    )
-    assert winograd.pays(64, 64, 8, single, geo) and not winograd.pays(64, 64, 7, single, geo)
-    assert winograd.pays(128, 128, 4, single, geo) and not winograd.pays(128, 128, 3, single, geo)
-    assert winograd.pays(64, 64, 1, single, geo, "input") and winograd.pays(
-        96, 96, 1, single, geo, "weight"
-    )
-    assert not winograd.pays(128, 128, 32, np.dtype(np.float16), geo)
-    for change in ({"stride": (2, 2)}, {"dilation": (2, 2)}, {"groups": 2}, {"kernel": (5, 5)}):
-        other = Geometry(**{**vars(geo), **change})
-        assert not winograd.pays(128, 128, 32, single, other)

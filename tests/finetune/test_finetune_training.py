@@ -42,13 +42,6 @@ def data(n=20, seed=5):
     return TensorDataset(x, (x[:, 0] > 0).long() + (x[:, 1] > 0).long())
 
 
-class Interrupted:
-    """Validation batches that the user stops."""
-
-    def __iter__(self):
-        raise KeyboardInterrupt
-
-
 class Scene:
     """A model, all that trains it, and a `Training`."""
 

@@ -18,67 +18,45 @@ FUNCTIONS = {
     "conv2d dilation": lambda F, i, q, p: F.conv2d(
         i, p(3, 4, 2, 2), p(3), dilation=(3, 2), padding=1
     ),
-    "conv2d stride, dilation": lambda F, i, q, p: F.conv2d(
-        i, p(3, 4, 3, 2), p(3), stride=2, dilation=(1, 3), padding=2
-    ),
     "conv2d groups": lambda F, i, q, p: F.conv2d(i, p(6, 2, 3, 3), p(6), groups=2, padding=1),
     "conv2d depthwise": lambda F, i, q, p: F.conv2d(i, p(8, 1, 3, 3), p(8), groups=4, stride=2),
     "conv2d pointwise": lambda F, i, q, p: F.conv2d(i, p(3, 4, 1, 1), p(3)),
-    "conv2d pointwise, stride": lambda F, i, q, p: F.conv2d(i, p(3, 4, 1, 1), stride=2),
     "conv2d same": lambda F, i, q, p: F.conv2d(i, p(3, 4, 3, 5), p(3), padding="same"),
-    "conv2d same, even": lambda F, i, q, p: F.conv2d(i, p(3, 4, 2, 4), p(3), padding="same"),
     "conv2d one image": lambda F, i, q, p: F.conv2d(i[0], p(3, 4, 3, 3), p(3)),
-    "conv2d of a permuted image": lambda F, i, q, p: F.conv2d(
-        i.permute(0, 1, 3, 2), p(3, 4, 3, 3), p(3)
-    ),
-    "conv2d expanded": lambda F, i, q, p: F.conv2d(i[:1].expand(3, 4, 6, 5), p(3, 4, 3, 3)),
     "conv1d": lambda F, i, q, p: F.conv1d(q, p(3, 4, 3), p(3)),
     "conv1d stride, padding, dilation": lambda F, i, q, p: F.conv1d(q, p(3, 4, 3), p(3), 2, 2, 2),
     "conv1d groups": lambda F, i, q, p: F.conv1d(q, p(4, 2, 2), groups=2),
-    "conv1d same": lambda F, i, q, p: F.conv1d(q, p(3, 4, 3), p(3), padding="same"),
-    "conv1d one sequence": lambda F, i, q, p: F.conv1d(q[0], p(3, 4, 3), p(3)),
     "conv_transpose2d": lambda F, i, q, p: F.conv_transpose2d(i, p(4, 3, 3, 2), p(3)),
     "conv_transpose2d all": lambda F, i, q, p: F.conv_transpose2d(
         i, p(4, 2, 3, 2), p(4), (2, 3), 1, (1, 2), 2, (1, 2)
     ),
     "conv_transpose2d pointwise": lambda F, i, q, p: F.conv_transpose2d(i, p(4, 3, 1, 1), None, 2),
-    "conv_transpose2d big output_padding": lambda F, i, q, p: F.conv_transpose2d(
-        i, p(4, 3, 2, 2), None, 1, 0, 1, 1, 2
-    ),
     "conv_transpose1d": lambda F, i, q, p: F.conv_transpose1d(q, p(4, 3, 3), p(3), 2, 1, 1),
     # pooling
     "max_pool2d": lambda F, i, q, p: F.max_pool2d(i, 2),
     "max_pool2d all": lambda F, i, q, p: F.max_pool2d(i, (3, 2), (2, 1), 1, (1, 2), ceil_mode=True),
-    "max_pool2d gaps": lambda F, i, q, p: F.max_pool2d(i, 2, 3),
     "max_pool2d one image": lambda F, i, q, p: F.max_pool2d(i[0], 2),
     "max_pool1d": lambda F, i, q, p: F.max_pool1d(q, 3, 2),
-    "max_pool1d one sequence": lambda F, i, q, p: F.max_pool1d(q[0], 2, ceil_mode=True),
     "avg_pool2d": lambda F, i, q, p: F.avg_pool2d(i, 2),
     "avg_pool2d all": lambda F, i, q, p: F.avg_pool2d(
         i, (3, 2), (2, 1), 1, ceil_mode=True, count_include_pad=False
     ),
-    "avg_pool2d ceil": lambda F, i, q, p: F.avg_pool2d(i, 3, 2, 1, ceil_mode=True),
     "avg_pool2d divisor": lambda F, i, q, p: F.avg_pool2d(i, 2, divisor_override=3),
     "avg_pool1d": lambda F, i, q, p: F.avg_pool1d(q, 3, 2, 1),
     "adaptive_avg_pool2d": lambda F, i, q, p: F.adaptive_avg_pool2d(i, (4, 2)),
-    "adaptive_avg_pool2d to 1": lambda F, i, q, p: F.adaptive_avg_pool2d(i, 1),
     "adaptive_avg_pool2d None": lambda F, i, q, p: F.adaptive_avg_pool2d(i, (None, 3)),
     "adaptive_avg_pool1d": lambda F, i, q, p: F.adaptive_avg_pool1d(q, 4),
     "adaptive_max_pool2d": lambda F, i, q, p: F.adaptive_max_pool2d(i, (4, 2)),
     # normalisation
     "batch_norm": lambda F, i, q, p: F.batch_norm(i, None, None, p(4), p(4), training=True),
-    "batch_norm bare": lambda F, i, q, p: F.batch_norm(i, None, None, training=True, eps=0.1),
     "batch_norm of sequences": lambda F, i, q, p: F.batch_norm(q, None, None, p(4), training=True),
     "batch_norm eval": lambda F, i, q, p: F.batch_norm(
         i, p(4).detach(), p(4).detach() ** 2 + 0.5, p(4), p(4)
     ),
     "layer_norm": lambda F, i, q, p: F.layer_norm(i, (6, 5), p(6, 5), p(6, 5)),
-    "layer_norm bare": lambda F, i, q, p: F.layer_norm(q, (9,)),
     "group_norm": lambda F, i, q, p: F.group_norm(i, 2, p(4), p(4)),
-    "group_norm bare": lambda F, i, q, p: F.group_norm(q, 4, eps=0.1),
     "instance_norm": lambda F, i, q, p: F.instance_norm(i, weight=p(4), bias=p(4)),
     "rms_norm": lambda F, i, q, p: F.rms_norm(i, (5,), p(5)),
-    "rms_norm eps": lambda F, i, q, p: F.rms_norm(q, (4, 9), eps=0.1),
     # padding, resizing, patches
     **{
         f"pad {mode}": lambda F, i, q, p, mode=mode: F.pad(i, (1, 2, 3, 1), mode)
@@ -92,7 +70,6 @@ FUNCTIONS = {
     "pad negative": lambda F, i, q, p: F.pad(i, (-1, 1, 2, -2)),
     "interpolate": lambda F, i, q, p: F.interpolate(i, scale_factor=2),
     "interpolate down": lambda F, i, q, p: F.interpolate(i, size=(4, 3)),
-    "interpolate factors": lambda F, i, q, p: F.interpolate(i, scale_factor=(1.3, 0.7)),
     "interpolate bilinear": lambda F, i, q, p: F.interpolate(i, scale_factor=1.7, mode="bilinear"),
     "interpolate bilinear corners": lambda F, i, q, p: F.interpolate(
         i, size=(9, 3), mode="bilinear", align_corners=True

@@ -131,23 +131,6 @@ def test_several_heads(name):
     check("test_nn_attention", f"heads {name}", program, **CLOSE)
 
 
-@pytest.mark.parametrize("same", ["all", "keys and values", "none"])
-def test_inputs_that_are_the_same(same):
-    def program(t):
-        t.manual_seed(1)
-        attention = t.nn.MultiheadAttention(4, 2, batch_first=True)
-        a, b, c = (t.randn(2, 3, 4) for _ in range(3))
-        inputs = {"all": (a, a, a), "keys and values": (a, b, b), "none": (a, b, c)}[same]
-        output, weights = attention(*inputs)
-        single = attention(*(x[0] for x in inputs))
-        causal = attention(*inputs, attn_mask=triangle(t, 3), is_causal=True, need_weights=False)[0]
-        seen = attention(*inputs, attn_mask=triangle(t, 3), is_causal=True)
-        evaluated = attention.eval()(*inputs)[0]
-        return [output, weights, *single, causal, *seen, evaluated]
-
-    check("test_nn_attention", f"same {same}", program, **CLOSE)
-
-
 @same_as_torch
 def test_errors_of_attention(t):
     n, x = t.nn, t.ones(3, 2, 8)

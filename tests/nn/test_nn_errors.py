@@ -9,7 +9,6 @@ from goldens.oracle import check, error_of
 
 import autolab
 
-ones = "torch.ones"
 MISTAKES = [
     # activations
     *[

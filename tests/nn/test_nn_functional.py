@@ -10,16 +10,11 @@ X = [[0.3, -1.2, 2.5, -0.4], [1.1, 0.05, -3.6, 0.9], [-0.7, 1.8, 0.2, -2.2]]
 FUNCTIONS = {
     # activations
     "relu": lambda t, F, x: F.relu(x),
-    "relu in place": lambda t, F, x: F.relu(x * 1, inplace=True),
     "relu6": lambda t, F, x: F.relu6(x * 4),
     "leaky_relu": lambda t, F, x: F.leaky_relu(x),
     "leaky_relu slope": lambda t, F, x: F.leaky_relu(x, 0.3),
     "rrelu": lambda t, F, x: F.rrelu(x),
-    "rrelu bounds": lambda t, F, x: F.rrelu(x.t(), 0.1, 0.6),
-    "leaky_relu in place": lambda t, F, x: F.leaky_relu(x * 1, 0.3, inplace=True) * 2,
     "elu": lambda t, F, x: F.elu(x),
-    "elu alpha": lambda t, F, x: F.elu(x, 0.7),
-    "elu in place": lambda t, F, x: F.elu(x * 1, inplace=True) * 2,
     "selu": lambda t, F, x: F.selu(x),
     "celu": lambda t, F, x: F.celu(x, 0.5),
     "gelu": lambda t, F, x: F.gelu(x),
@@ -38,11 +33,8 @@ FUNCTIONS = {
     "threshold": lambda t, F, x: F.threshold(x, 0.1, 20.0),
     "prelu": lambda t, F, x: F.prelu(x, t.tensor([0.25], requires_grad=True)),
     "prelu per channel": lambda t, F, x: F.prelu(x, t.tensor([0.25, 0.5, 0.75, 1.0])),
-    "prelu of a vector": lambda t, F, x: F.prelu(x[0], t.tensor([0.25])),
     "glu": lambda t, F, x: F.glu(x),
-    "glu rows": lambda t, F, x: F.glu(x[:2], 0),
     "softmax": lambda t, F, x: F.softmax(x, 1),
-    "softmax columns": lambda t, F, x: F.softmax(x, dim=0),
     "softmax to double": lambda t, F, x: F.softmax(x, 1, dtype=t.float64),
     "softmin": lambda t, F, x: F.softmin(x, -1),
     "log_softmax": lambda t, F, x: F.log_softmax(x, 1),
@@ -52,15 +44,11 @@ FUNCTIONS = {
     "mse sum": lambda t, F, x: F.mse_loss(x, t.ones(3, 4), reduction="sum"),
     "mse none": lambda t, F, x: F.mse_loss(x, t.ones(3, 4), reduction="none"),
     "mse broadcast": lambda t, F, x: F.mse_loss(x, t.ones(4)),
-    "mse of targets": lambda t, F, x: F.mse_loss(t.ones(3, 4), x),
     "l1": lambda t, F, x: F.l1_loss(x, t.ones(3, 4)),
     "smooth_l1": lambda t, F, x: F.smooth_l1_loss(x, t.ones(3, 4)),
     "smooth_l1 beta": lambda t, F, x: F.smooth_l1_loss(x, t.ones(3, 4), beta=0.3, reduction="sum"),
-    "smooth_l1 beta 0": lambda t, F, x: F.smooth_l1_loss(x, t.ones(3, 4), beta=0.0),
     "huber": lambda t, F, x: F.huber_loss(x, t.ones(3, 4), delta=0.7),
     "nll": lambda t, F, x: F.nll_loss(x, t.tensor([0, 1, 2])),
-    "nll sum": lambda t, F, x: F.nll_loss(x, t.tensor([0, 1, 2]), reduction="sum"),
-    "nll none": lambda t, F, x: F.nll_loss(x, t.tensor([0, 1, 2]), reduction="none"),
     "nll weight": lambda t, F, x: F.nll_loss(
         x, t.tensor([0, 3, 2]), weight=t.tensor([1.0, 2, 3, 4])
     ),
@@ -68,12 +56,7 @@ FUNCTIONS = {
     "nll all ignored": lambda t, F, x: F.nll_loss(x, t.tensor([-100, -100, -100])),
     "nll one sample": lambda t, F, x: F.nll_loss(x[0], t.tensor(1)),
     "nll image": lambda t, F, x: F.nll_loss(x.view(1, 3, 2, 2), t.tensor([[[0, 1], [2, 1]]])),
-    "nll sequence": lambda t, F, x: F.nll_loss(
-        x.view(1, 3, 4), t.tensor([[0, 1, 2, 1]]), reduction="none"
-    ),
-    "nll bytes": lambda t, F, x: F.nll_loss(x, t.tensor([0, 1, 2], dtype=t.uint8)),
     "cross_entropy": lambda t, F, x: F.cross_entropy(x, t.tensor([0, 1, 2])),
-    "cross_entropy one sample": lambda t, F, x: F.cross_entropy(x[0], t.tensor(1)),
     "cross_entropy weight": lambda t, F, x: F.cross_entropy(
         x, t.tensor([0, 3, -100]), weight=t.tensor([1.0, 2, 3, 4])
     ),
@@ -83,12 +66,6 @@ FUNCTIONS = {
     "cross_entropy smoothed, weight, ignored": lambda t, F, x: F.cross_entropy(
         x, t.tensor([0, -100, 3]), weight=t.tensor([1.0, 2, 3, 4]), label_smoothing=0.1
     ),
-    "cross_entropy smoothed none": lambda t, F, x: F.cross_entropy(
-        x, t.tensor([0, -100, 3]), label_smoothing=0.1, reduction="none"
-    ),
-    "cross_entropy smoothed sum": lambda t, F, x: F.cross_entropy(
-        x, t.tensor([0, 1, 3]), label_smoothing=0.1, reduction="sum"
-    ),
     "cross_entropy sequence": lambda t, F, x: F.cross_entropy(
         x.view(1, 3, 4), t.tensor([[0, 1, 2, 1]]), label_smoothing=0.2
     ),
@@ -96,16 +73,7 @@ FUNCTIONS = {
     "cross_entropy probabilities, weight, smoothed": lambda t, F, x: F.cross_entropy(
         x, t.full((3, 4), 0.25), weight=t.tensor([1.0, 2, 3, 4]), label_smoothing=0.1
     ),
-    "cross_entropy probabilities none": lambda t, F, x: F.cross_entropy(
-        x, t.full((3, 4), 0.25), reduction="none"
-    ),
-    "cross_entropy probabilities sequence": lambda t, F, x: F.cross_entropy(
-        x.view(1, 3, 4), t.full((1, 3, 4), 1 / 3)
-    ),
     "bce": lambda t, F, x: F.binary_cross_entropy(x.sigmoid(), t.full((3, 4), 0.3)),
-    "bce weight": lambda t, F, x: F.binary_cross_entropy(
-        x.sigmoid(), t.full((3, 4), 0.3), weight=t.tensor([1.0, 2, 3, 4])
-    ),
     "bce at 0 and 1": lambda t, F, x: F.binary_cross_entropy(
         (x > 0).float(), t.full((3, 4), 1.0) + x * 0
     ),
@@ -116,11 +84,7 @@ FUNCTIONS = {
     "bce logits far out": lambda t, F, x: F.binary_cross_entropy_with_logits(
         x * 100, t.full((3, 4), 0.3)
     ),
-    "bce logits of targets": lambda t, F, x: F.binary_cross_entropy_with_logits(
-        t.ones(3, 4), x.sigmoid()
-    ),
     "kl_div": lambda t, F, x: F.kl_div(x, t.full((3, 4), 0.25), reduction="batchmean"),
-    "kl_div mean": lambda t, F, x: F.kl_div(x, t.full((3, 4), 0.25)),
     "kl_div log_target": lambda t, F, x: F.kl_div(
         x, t.full((3, 4), -1.0), reduction="sum", log_target=True
     ),
@@ -129,18 +93,13 @@ FUNCTIONS = {
     ),
     # the rest
     "cosine_similarity": lambda t, F, x: F.cosine_similarity(x, t.ones(3, 4)),
-    "cosine_similarity dim 0": lambda t, F, x: F.cosine_similarity(x, t.ones(4), 0),
     "normalize": lambda t, F, x: F.normalize(x),
     "linear": lambda t, F, x: F.linear(x, t.arange(8.0).view(2, 4), t.ones(2)),
-    "linear no bias": lambda t, F, x: F.linear(x, t.arange(8.0).view(2, 4)),
     "linear vector": lambda t, F, x: F.linear(x[0], t.arange(8.0).view(2, 4), t.ones(2)),
-    "linear vector no bias": lambda t, F, x: F.linear(x[0], t.arange(8.0).view(2, 4)),
     "linear 3-D": lambda t, F, x: F.linear(x.view(1, 3, 4), t.arange(8.0).view(2, 4), t.ones(2)),
-    "linear 3-D no bias": lambda t, F, x: F.linear(x.view(1, 3, 4), t.arange(8.0).view(2, 4)),
     "embedding": lambda t, F, x: F.embedding(t.tensor([2, 0, 2]), x),
     "embedding padding": lambda t, F, x: F.embedding(t.tensor([[2, 0], [1, 2]]), x, padding_idx=-1),
     "dropout": lambda t, F, x: F.dropout(x, 0.3),
-    "dropout all": lambda t, F, x: F.dropout(x, 1.0),
     "dropout in place": lambda t, F, x: F.dropout(x * 1, 0.3, inplace=True),
     "dropout2d": lambda t, F, x: F.dropout2d(x.view(1, 3, 2, 2)),
 }
@@ -193,14 +152,11 @@ def program(torch, function):
 
 OWN_GRAPH = {
     # functions whose graph differs, and why it may; values and gradients are compared all the same
-    "leaky_relu in place": "PyTorch's in-place forms save their result, ours the old input",
-    "elu in place": "as leaky_relu in place",
     "cosine_embedding": "SubBackward1 of the margin there, AddBackward1 of its negative here",
     "celu": "an elu here, with alpha and 1 / alpha",
     "threshold": "a masked_fill here",
-    "linear vector no bias": "the kind of squeeze that a product of a vector ends with",
     "normalize": "clamp with one limit has no operation of its own",
-    **dict.fromkeys(("glu", "glu rows", "rrelu", "rrelu bounds"), "composed of other functions"),
+    **dict.fromkeys(("glu", "rrelu"), "composed of other functions"),
 }
 OTHER_SAVED = {
     "logsigmoid",
@@ -323,20 +279,3 @@ def test_layers_in_place():
         2.0,
         7.0,
     ]
-
-
-@pytest.mark.parametrize("size", [5, 5000])
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_edges_of_relu(size, dtype):
-    """Zeros, infinities and nan, forward and backward, on small and big arrays (which take different kernels)."""
-
-    def edges(torch):
-        x = torch.tensor([0.0, -0.0, float("nan"), float("inf"), -float("inf")]).repeat(size // 5)
-        x = x.to(getattr(torch, dtype)).requires_grad_()
-        y = torch.relu(x)
-        gradients = []
-        for g in (1.0, float("inf"), float("nan")):
-            gradients.append(torch.autograd.grad(y, x, torch.full_like(x, g), retain_graph=True)[0])
-        return [y, (1 / y).isinf().sum(), *gradients]
-
-    check("test_nn_functional", f"edges of relu {size} {dtype}", edges)

@@ -1,7 +1,6 @@
 """Lazy layers: what they are before and after the first forward, their numbers, state dicts, copies, errors; the same
 programs run on PyTorch."""
 
-import copy
 import re
 
 import pytest
@@ -157,35 +156,3 @@ def test_state_dicts_need_shapes():
         with pytest.raises((RuntimeError, ValueError)) as caught:
             action()
         assert "call the network once" in caught.value.__notes__[0]
-
-
-@ours
-def test_on_a_simulated_device():
-    """Moved before the first forward or made there: parameters, buffers, gradients and a step are there, and as on the
-    CPU."""
-    results = []
-    for place, move in (("cpu", False), ("sim:0", True), ("sim:0", False)):
-        torch.manual_seed(0)
-        with torch.device("cpu" if move else place):
-            net = network(torch)
-        if move:
-            net.to(place)
-        assert [str(t.device) for t in (*net.parameters(), *net.buffers())] == [place] * 12
-        # before the first forward: the parameters stay the same objects
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-        net(images(torch).to(place)).sum().backward()
-        optimizer.step()
-        assert {
-            str(t.device)
-            for t in (*net.parameters(), *net.buffers(), *(p.grad for p in net.parameters()))
-        } == {place}
-        results.append([t.detach().cpu() for t in (*net.parameters(), *net.buffers())])
-    for other in results[1:]:
-        assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(results[0], other))
-    moved = nn.LazyLinear(3).to("sim:0", torch.float64)
-    assert (str(moved.weight.device), moved.weight.dtype, repr(moved.weight)) == (
-        "sim:0",
-        torch.float64,
-        "<UninitializedParameter>",
-    )
-    assert str(copy.deepcopy(moved).weight.device) == "sim:0"

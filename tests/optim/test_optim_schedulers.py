@@ -1,6 +1,5 @@
 """Learning-rate schedules: PyTorch's numbers to the last bit, its warnings and errors."""
 
-import copy
 import warnings
 
 import pytest
@@ -189,64 +188,12 @@ def test_an_epoch_is_refused():
             step()
 
 
-@same_as_torch
-def test_jumping_to_an_epoch(t):
-    """The fractions of epochs that warm restarts take."""
-    s = t.optim.lr_scheduler
-    found = []
-    for make, epochs in (
-        (lambda o: s.CosineAnnealingWarmRestarts(o, 3), [0.5, 2.75, 3.0, 7.5, 1]),
-        (lambda o: s.CosineAnnealingWarmRestarts(o, 3, 2), [0.5, 3.0, 8.75, 9, 20.5, 2]),
-    ):
-        optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            scheduler = make(optimizer)
-            for epoch in epochs:
-                scheduler.step(epoch)
-                found.append([scheduler.get_last_lr()[0].hex(), scheduler.last_epoch])
-            scheduler.step()
-            found.append(scheduler.get_last_lr()[0].hex())
-    return found
-
-
 RESUMED = {
     "CyclicLR": lambda s, o: s.CyclicLR(
         o, 0.1, 0.2, 3, mode="exp_range", gamma=0.9, cycle_momentum=False
     ),
     "warm restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2),
 }
-
-
-@pytest.mark.parametrize("name", RESUMED)
-def test_states(name):
-    """A state holds what PyTorch's holds, and a schedule goes on from it as if it had never stopped."""
-
-    def program(t):
-        def start():
-            optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
-            return optimizer, RESUMED[name](t.optim.lr_scheduler, optimizer)
-
-        def go(optimizer, scheduler, n):
-            rates = []
-            for _ in range(n):
-                optimizer.step()
-                scheduler.step()
-                rates.append(scheduler.get_last_lr()[0])
-            return rates
-
-        optimizer, scheduler = start()
-        go(optimizer, scheduler, 5)
-        saved = optimizer.state_dict(), copy.deepcopy(scheduler.state_dict())
-        end = go(optimizer, scheduler, 4)
-        other, resumed = start()
-        other.load_state_dict(saved[0])
-        resumed.load_state_dict(
-            copy.deepcopy(saved[1])
-        )  # PyTorch's CyclicLR takes a key out of what it is given
-        return [saved[1], end == go(other, resumed, 4), end, scheduler.get_last_lr()]
-
-    check("test_optim_schedulers", f"state {name}", program)
 
 
 @same_as_torch
@@ -299,22 +246,3 @@ def test_an_lr_that_is_a_tensor_is_changed_in_place(t):
     optimizer.step()
     scheduler.step()
     return [lr, optimizer.param_groups[0]["lr"] is lr, scheduler.get_last_lr(), scheduler.base_lrs]
-
-
-ORDERS = {
-    "a step before there was a schedule": lambda o, s: (o.step(), s(), None)[1].step(),
-    "a step in between": lambda o, s: (s(), o.step())[0].step(),
-    "two schedules": lambda o, s: (s(), o.step(), s())[2].step(),
-}
-
-
-@pytest.mark.parametrize("name", ORDERS)
-def test_which_order_is_warned_of(name):
-    def program(t):
-        optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            ORDERS[name](optimizer, lambda: t.optim.lr_scheduler.StepLR(optimizer, 1))
-        return [str(w.message) for w in caught]
-
-    check("test_optim_schedulers", f"order: {name}", program)

@@ -211,10 +211,3 @@ def test_defaults_state_and_refused_settings(name):
         {"rtol": 1e-3, "atol": 1e-3} if name == "LBFGS" else {"rtol": 2e-6}
     )  # it amplifies the last digit
     check("test_optim_steps", f"defaults {name}", program, **wide)
-
-
-@pytest.mark.parametrize("name", MORE[:-1])
-@pytest.mark.parametrize("option", ["foreach", "capturable", "differentiable"])
-def test_options_that_only_make_pytorch_faster_are_refused(name, option):
-    with pytest.raises(NotImplementedError, match=f"argument '{option}' is not supported"):
-        getattr(torch.optim, name)([torch.ones(1, requires_grad=True)], **{option: True})

@@ -1,7 +1,6 @@
 """A room: what students' notebooks send, what is counted and kept, what is refused, and the page."""
 
 import asyncio
-import contextlib
 import http.client
 import http.server
 import json
@@ -418,18 +417,6 @@ def test_what_is_no_answer(room, said):
     assert status == 400 and why and room.state()["questions"] == []
 
 
-def test_what_is_no_message(room):
-    assert (
-        room.ask("/answer", body=b"{")[0]
-        == room.ask("/answer", [1])[0]
-        == room.ask("/answer", body=b"[" * 7000)[0]
-        == 400
-    )
-    with contextlib.suppress(ConnectionError):  # it may be closed before all of it was sent
-        assert room.says("answer", **answer(given="6" * serving.LARGEST))[0] in (400, 413)
-    assert room.says("answer")[0] == 400 and room.state()["questions"] == []
-
-
 def test_floods_are_refused(tmp_path):
     now = [0.0]
     running = Running(Tally(tmp_path / "room.jsonl", "4KD2"), limits=serving.Limits(lambda: now[0]))
@@ -608,31 +595,6 @@ def test_one_address_has_room_for_a_hall_and_for_no_more(tmp_path):
     while limits.may_enter(f"2001:db8::{int(now[0]):x}"):  # one machine has many such addresses
         now[0] += 1
     assert 1000 <= now[0] < 1010 and limits.may_enter("2001:db8:0:1::1")
-
-
-DAMAGED = [
-    "[" * 100_000, "", "null", "[]", '{"what": []}', '{"what": "join"}', '{"what": "join", "who": ["x"]}', '{"what": "join", "who": "Ada"}',
-    '{"what": "answer", "who": "ffffffffffffffff", "id": "my.1", "given": 6}', '{"what": "answer", "who": "ffffffffffffffff", "id": 5, "given": "6"}',
-    '{"what": "room", "code": 5, "key": null}', '{"what": "again", "id": "not asked"}', '{"what": "release", "id": "my.1", "shown": "yes"}',
-    '{"what": "release", "id": [], "shown": true}', '{"what": "inventory", "who": "ffffffffffffffff"}', "\x00\udcff", "9" * 5000,
-]  # fmt: skip
-
-
-def test_damaged_lines_do_not_stop_the_start(tmp_path):
-    whole, damaged = tmp_path / "whole.jsonl", tmp_path / "damaged.jsonl"
-    first = Tally(whole, "4KD2", OWN)
-    first.answer("0" * 16, answer())
-    first.release("my.1", True)
-    first.close()
-    lines = [line for one in whole.read_text().splitlines() for line in (one, *DAMAGED)]
-    damaged.write_text("\n".join(lines), encoding="utf-8", errors="surrogateescape")
-    again = Tally(damaged, own=OWN)
-    assert (again.code, again.key, again.state) == (first.code, first.key, first.state)
-    again.close()
-    damaged.write_text("\n".join(DAMAGED[:1] + whole.read_text().splitlines()[1:]))
-    third = Tally(damaged, own=OWN)  # the line that names the code is lost
-    assert len(third.code) == 6 and third.key and third.state == first.state
-    third.close()
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

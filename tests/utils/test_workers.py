@@ -228,20 +228,6 @@ def test_an_error_arrives_with_its_traceback(error, kind):
 
 
 @forks
-@pytest.mark.skipif(
-    torch is not autolab, reason="PyTorch hangs on exceptions that cannot be pickled"
-)
-def test_an_error_and_a_batch_that_cannot_be_pickled_arrive():
-    class Local(Exception):
-        pass
-
-    with pytest.raises(RuntimeError, match="Caught Local in DataLoader worker process 1"):
-        list(data.DataLoader(Numbers(12, _raises(Local("x"))), num_workers=2))
-    with pytest.raises(Exception, match="Caught .* in DataLoader worker process 0.*(?s:.*)lambda"):
-        list(data.DataLoader(Numbers(3), num_workers=1, collate_fn=lambda samples: lambda: samples))
-
-
-@forks
 def test_a_worker_that_is_killed_is_noticed():
     def act(i):
         if i == 7:
@@ -265,20 +251,6 @@ def test_timeout():
         next(iter(loader))
     if torch is autolab:  # PyTorch waits some 20 seconds for the sleeping worker
         assert time.monotonic() - started < 10
-
-
-@forks
-@pytest.mark.skipif(
-    torch is not autolab, reason="PyTorch does not say how far ahead it may be seen to fetch"
-)
-def test_no_more_than_the_prefetched_batches_are_fetched_ahead(tmp_path):
-    def act(i):
-        (tmp_path / str(i)).touch()
-        if i == 0:
-            time.sleep(0.5)
-
-    next(iter(data.DataLoader(Numbers(50, act), batch_size=1, num_workers=2, prefetch_factor=2)))
-    assert len(list(tmp_path.iterdir())) <= 5
 
 
 @forks

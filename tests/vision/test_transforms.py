@@ -1,7 +1,5 @@
 """Transforms: torchvision's pixels for the same seed, its reprs, its errors; arrays are treated as tensors are."""
 
-import warnings
-
 import numpy as np
 import pytest
 from goldens.oracle import engine, error_of
@@ -307,20 +305,6 @@ def test_an_image_that_fits_is_returned_as_it_is():
     assert T.Resize((8, 10))(pil) is pil and T.Resize(8)(pil) is pil
 
 
-def test_gradients_flow_through_transforms_of_tensors():
-    image = torch.rand(3, 6, 6, requires_grad=True)
-    chain = T.Compose(
-        [T.Resize((4, 4)), T.Pad(1), T.CenterCrop(4), T.Normalize([0.5] * 3, [0.25] * 3)]
-    )
-    out = T.functional.rotate(chain(image), 30.0, T.InterpolationMode.BILINEAR)
-    out.sum().backward()
-    assert (
-        image.grad.shape == image.shape
-        and 0 < float(image.grad.min())
-        and float(image.grad.max()) < 4
-    )
-
-
 @ours
 def test_options_and_images_that_are_refused():
     """torchvision takes the options; arrays it refuses too."""
@@ -354,14 +338,6 @@ def test_pillow_is_needed_only_for_pillow_images(monkeypatch):
     assert chain(rgb()).shape == (3, 6, 6)
     with pytest.raises(ImportError, match="this needs the package Pillow"):
         T.ToPILImage()(rgb())
-
-
-def test_antialias_false_is_told_of_for_pillow_images():
-    with pytest.warns(UserWarning, match="Anti-alias option is always applied for PIL Image input"):
-        T.Resize(5, antialias=False)(modes()["RGB"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        T.Resize(5, antialias=False)(tensors(torch)["float"])
 
 
 ON_DEVICES = {
