@@ -36,20 +36,6 @@ def works(name: str) -> bool:
     return subprocess.run([sys.executable, "-c", product], env=environment(name, 1)).returncode == 0
 
 
-def own(name: str) -> bool:
-    """Whether OpenBLAS takes the kernels of this name by itself here: then every test runs with them."""
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", "import numpy"],
-            env=environment(asked, 1) | {"OPENBLAS_VERBOSE": "2"},  # "Core: SkylakeX"
-            capture_output=True,
-            text=True,
-        ).stderr
-        for asked in (name, "")
-    ]
-    return "Core: " in said[0] and said[0] == said[1]
-
-
 def environment(name: str, threads: int) -> dict[str, str]:
     """The environment of a process that computes with these kernels ("": what OpenBLAS finds) and so many threads."""
     chosen = {"OPENBLAS_CORETYPE": name} if name else {}

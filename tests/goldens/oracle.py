@@ -136,8 +136,9 @@ ON_DEVICES = (
 
 @functools.cache
 def devices() -> tuple[str, ...]:
-    """The simulated GPU, and a real one where there is one."""
-    if ENGINE != "autolab":
+    """The simulated GPU, and a real one where there is one. None for the plain engine: which arrays an operation
+    computes with does not depend on the engine."""
+    if ENGINE != "autolab" or os.environ.get("AUTOLAB_ENGINE") == "plain":
         return ()
     return ("sim:0", *(["cuda:0"] if engine().cuda.is_available() else []))
 
