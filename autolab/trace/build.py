@@ -208,7 +208,7 @@ class Builder:
         known, reader = draft.value, self.reader
         if known is None or not reader.owns(tensor) or tensor.numel() > WHOLE:
             return False
-        if reader.device(tensor) not in ("", "cpu"):
+        if draft.device not in ("", "cpu"):
             return False
         try:
             return not reader.shows(known, tensor)

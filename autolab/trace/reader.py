@@ -15,7 +15,6 @@ import numpy as np
 from ..engine.devices import device as devices
 from ..engine.core.grad_mode import per_thread
 from ..engine.core.node import Node
-from ..engine.core.saving import Freed
 from ..engine.autograd.packing import Packed
 from ..engine.core.record import OPS
 from ..engine.core.tensor import Tensor
@@ -446,48 +445,6 @@ class Reader:
         """Names under which this node may save tensors (None there means: not needed)."""
         op = self.op(node)
         return frozenset() if op is None else saved_kinds(op, ("input", "output"))
-
-    # -- computing again -----------------------------------------------------------------------------
-    def without_grad(self) -> Any:
-        """A context in which operations record no history."""
-        from ..engine.autograd.modes import no_grad
-
-        return no_grad()
-
-    def kept(self, node: Any) -> dict[str, Any]:
-        """What a node keeps, by name, what only our own rules need included: tensors as SavedEntry, else as it is."""
-        found = dict(self.saved(node))
-        op = getattr(node, "op", None)
-        if op is not None and node.saved is not None and not isinstance(node.saved, Freed):
-            found |= {
-                name: item
-                for name, kind, item in zip(op.saves, op.save_kinds, node.entries())
-                if name in op.hidden and kind == "attr"
-            }
-        return found
-
-    def plain(self, item: Any) -> Any:
-        """A tensor over the same memory as a tensor or array, outside any graph."""
-        from ..engine.core.tensor import wrap
-
-        return wrap(item._array, item.dtype) if is_tensor(item) else wrap(item)
-
-    def device(self, item: Any) -> str:
-        """Where a plain tensor is; "" for a number."""
-        if not is_tensor(item):
-            return ""
-        return (
-            "cpu" if getattr(item, "_memory", item) is None else device_name(item.device)
-        )  # on a device it has memory
-
-    def dtype(self, name: str) -> Any:
-        from ..engine.core.dtype import BY_NAME
-
-        return BY_NAME[name]
-
-    def again(self, record: Any, arguments: dict[str, Any], attrs: dict[str, Any]) -> Any:
-        """What an operation gives for these arguments."""
-        return record.call(*(arguments[name] for name in record.params))
 
     def seed(self, root: Any, gradient: Any) -> Any:
         """The gradient that backward() starts with at `root`: what was given, or 1 for a single number.

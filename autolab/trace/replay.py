@@ -17,9 +17,6 @@ from .model import Edge, Node, Trace
 from .reader import is_tensor
 from .values import Value
 
-_SHAPED = ("size", "output_size")
-"""Arguments that are the shape of the result."""
-
 
 class Unknown(Exception):
     """Why an operation cannot be run again, in words that follow its name."""
@@ -140,7 +137,7 @@ class Again:
         record = self._known[node_id]
         if isinstance(record, str):
             raise Unknown(record)
-        return _first(_called(record, node, self.into.get(node_id, []), tensors))
+        return _first(_named(record, node, self.into.get(node_id, []), tensors))
 
     def _find(self, node: Node) -> Any:
         """The record that gives the recorded result from the recorded operands, or why there is none."""
@@ -154,11 +151,11 @@ class Again:
             self.value(node.id),
         )
         for record in candidates:
-            if any("generator" in name for name in record.params):
+            if is_random(record):
                 return "it was drawn at random"
             try:
                 tensors = [_tensor(item) for item in self.operands(node.id)]
-                found = _first(_called(record, node, self.into.get(node.id, []), tensors))
+                found = _first(_named(record, node, self.into.get(node.id, []), tensors))
             except Unknown as unknown:
                 why = str(unknown)
                 continue
@@ -192,7 +189,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True))
 
 
-def _called(record: Any, node: Node, edges: list[Edge], tensors: list[Tensor]) -> Any:
+def _named(record: Any, node: Node, edges: list[Edge], tensors: list[Tensor]) -> Any:
     """The operation for these tensors; its other arguments are those that the node notes."""
     first = [record.params[i] for i, _, _ in record.rules]
     names = [
@@ -225,17 +222,30 @@ def _called(record: Any, node: Node, edges: list[Edge], tensors: list[Tensor]) -
             and not item._req
         ):
             given[name] = wrap(np.asarray(item._array).astype(kind)[()])
-    return record.call(*(_argument(record, node, name, given) for name in record.params))
+    return called(record, node, given)
 
 
-def _argument(record: Any, node: Node, name: str, given: dict[str, Any]) -> Any:
+def is_random(record: Any) -> bool:
+    """Whether an operation draws numbers."""
+    return any("generator" in name for name in record.params)
+
+
+def called(record: Any, made: Any, given: dict[str, Any]) -> Any:
+    """Run an operation again for the tensors and arguments in `given`; others are as its node, `made`, notes them.
+    Raises Unknown."""
+    return record.call(*(_argument(record, made, name, given) for name in record.params))
+
+
+def _argument(record: Any, made: Any, name: str, given: dict[str, Any]) -> Any:
     if name in given:
         return given[name]
-    if name in node.attrs and name != "dtype":
-        item = node.attrs[name]
+    if name in made.attrs and name != "dtype":
+        item = made.attrs[name]
+        if item in ("nan", "inf", "-inf"):  # as JSON has them
+            return float(item)
         return tuple(item) if isinstance(item, list) else item
-    if name in _SHAPED and node.shape is not None:
-        return tuple(node.shape)
+    if name in ("size", "output_size") and made.shape is not None:
+        return made.shape if name == "size" else made.shape[-2:]
     for known in (record.defaults, record.constants):
         if name in known:
             return known[name]

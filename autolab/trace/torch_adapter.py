@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import functools
 import heapq
 import itertools
 import weakref
@@ -15,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 
-from .drafts import operation_name
 from .reader import UNKNOWN, Facts, Reader, SavedEntry, device_name, dtype_name, is_tensor
 from . import torch_names
 from .values import Value
@@ -259,39 +257,6 @@ class TorchReader(Reader):
     def _tensor_names(self, node: Any) -> frozenset[str]:
         return (self._plans.get(type(node)) or self._plan(node)).tensors
 
-    def without_grad(self) -> Any:
-        return torch.no_grad()
-
-    def kept(self, node: Any) -> dict[str, Any]:
-        record = self.op(node)
-        slots = {record.params[i] for i, _, _ in record.rules} if record is not None else set()
-        # PyTorch may leave out what has a gradient and is not needed; of the others, None says that there was none.
-        return dict.fromkeys(self._tensor_names(node) - slots) | dict(self.saved(node))
-
-    def plain(self, item: Any) -> Any:
-        return item.detach()
-
-    def dtype(self, name: str) -> Any:
-        return getattr(torch, name)
-
-    def again(self, record: Any, arguments: dict[str, Any], attrs: dict[str, Any]) -> Any:
-        found, given = (
-            _REAL.get(record.node) or operation_name(record.node),
-            arguments | ({"alpha": attrs["alpha"]} if "alpha" in attrs else {}),
-        )
-        for overload in _overloads(found):
-            params = overload._schema.arguments
-            names = {a.name for a in params}
-            named = {n: item for n, item in given.items() if n in names or item is not None}
-            if named.keys() <= names and all(
-                a.name in named or a.has_default_value() for a in params
-            ):
-                try:
-                    return overload(**named)
-                except (RuntimeError, TypeError):  # the arguments of another overload
-                    continue
-        raise NotImplementedError(found)
-
     def _ones_like(self, root: Any) -> Any:
         return torch.ones_like(root, requires_grad=False).detach()
 
@@ -422,21 +387,6 @@ def _same_elsewhere(a: Any, b: Any) -> bool:
         return torch.equal(a.to_dense(), b.to_dense())
     a, b = a.coalesce(), b.coalesce()
     return torch.equal(a.indices(), b.indices()) and torch.equal(a.values(), b.values())
-
-
-_REAL = {"ReshapeAliasBackward0": "reshape"}
-
-
-@functools.cache
-def _overloads(name: str) -> list[Any]:
-    """The forms of an operation of PyTorch's, without those that write into a tensor that is given."""
-    packets = [p for n in (name, f"_{name}") if (p := getattr(torch.ops.aten, n, None)) is not None]
-    found = [getattr(packet, n) for packet in packets for n in packet.overloads()]
-    return [
-        f
-        for f in found
-        if not any(a.alias_info is not None and a.alias_info.is_write for a in f._schema.arguments)
-    ]
 
 
 def _parts(name: str, value: Any) -> list[tuple[str, Any]]:

@@ -184,3 +184,35 @@ def test_nothing_is_touched() -> None:
 def test_what_cannot_be_computed_says_why(make: Any, why: str) -> None:
     found = trace(make(autolab.randn(40, 60, requires_grad=True)).sum())
     assert any(n.missing.endswith(why) for n in found.nodes)
+
+
+@pytest.mark.parametrize("library", ["autolab", "torch"])
+@pytest.mark.parametrize("way", ["data", "numpy"])
+def test_a_change_that_no_version_counts_leaves_no_false_equation(library: str, way: str) -> None:
+    torch = pytest.importorskip(library)
+    w, b = torch.tensor(0.5, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    y = w * 3
+    z = y + b
+    if way == "data":
+        w.data.add_(1)
+    else:
+        w.detach().numpy()[...] = 1.5
+    found = trace(z)
+    leaf, bias = (next(n for n in found.nodes if n.name == name) for name in "wb")
+    assert leaf.value.data == 1.5 and "through .data or NumPy" in found.meta["changed"][leaf.id]
+    assert bias.id not in found.meta["changed"]
+    product, result = (node for node in found.nodes if node.kind == "op")
+    assert product.tex_numbers == "" and result.value.data == 3.5
+    if library == "autolab":  # PyTorch's graph does not keep the result
+        assert product.value.data == 1.5 and result.tex_numbers == "3.5 = 1.5 + 2"
+
+
+def test_what_was_computed_from_an_uncounted_change_is_taken_back() -> None:
+    torch = pytest.importorskip("torch")
+    w, b = torch.tensor(0.5, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    z = w * 3 + b
+    w.data.add_(1)
+    found = trace(z)
+    product = next(node for node in found.nodes if node.op == "mul")
+    assert product.value is None and product.missing.startswith("something that it was computed")
+    assert {found.node(n).label for n in found.meta["changed"]} == {"w", "b"}
