@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dis
 import functools
 import inspect
@@ -110,77 +109,6 @@ def source(frame: FrameType | None, line: int | None = None) -> Source | None:
     line = frame.f_lineno if line is None else line
     text = linecache.getline(filename, line, frame.f_globals).strip()
     return Source(file_label(filename), line, text)
-
-
-class Spelled:
-    """How the numbers of the learner's code are written there: 1e-3, 1_000. Other numbers are not found."""
-
-    def __init__(self) -> None:
-        self._known: dict[
-            tuple[int, int], tuple[Any, dict[Any, str]]
-        ] = {}  # the code is held, so that its id stays its own
-
-    def at(self, frame: FrameType | None) -> dict[Any, str]:
-        """(type, number) -> text, of the numbers that stand in the operation or call which `frame` is at."""
-        if frame is None:
-            return {}
-        key = id(frame.f_code), frame.f_lasti
-        if key not in self._known:
-            self._known[key] = frame.f_code, _numbers_at(frame)
-        return self._known[key][1]
-
-
-def _numbers_at(frame: FrameType) -> dict[Any, str]:
-    place = next(
-        itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4
-    )
-    first, last, start, end = place
-    if first is None or last is None or start is None or end is None:
-        return {}
-    lines = [
-        line.encode()
-        for line in linecache.getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]
-    ]
-    if not lines:
-        return {}
-    lines[-1] = lines[-1][:end]
-    text = (
-        (
-            b" " * start + lines[0][start:]
-            if len(lines) == 1
-            else lines[0][start:] + b"".join(lines[1:])
-        )
-        .decode()
-        .strip()
-    )
-    for wrapped in (f"(\n{text}\n)", text):  # a call over several lines; `x *= 2`
-        try:
-            statement = ast.parse(wrapped).body[0]
-        except (SyntaxError, IndexError):
-            continue
-        found: dict[Any, set[str]] = {}
-        for number, item in _numbers_in(
-            statement
-            if isinstance(statement, ast.AugAssign)
-            else getattr(statement, "value", statement)
-        ):
-            found.setdefault((type(item), item), set()).add(
-                ast.get_source_segment(wrapped, number) or ""
-            )
-        return {item: texts.pop() for item, texts in found.items() if len(texts) == 1}
-    return {}
-
-
-def _numbers_in(node: ast.AST) -> Iterator[tuple[ast.AST, Any]]:
-    """(where, number) of the numbers that are operands or arguments of an expression, not of one inside it."""
-    for part in ast.iter_child_nodes(node):
-        negative = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub)
-        constant: Any = part.operand if negative else part  # type: ignore[attr-defined]
-        if isinstance(constant, ast.Constant) and type(constant.value) in (int, float):
-            number: Any = constant.value
-            yield part, -number if negative else number
-        elif isinstance(part, (ast.keyword, ast.List, ast.Tuple, ast.Slice)):
-            yield from _numbers_in(part)
 
 
 def file_label(filename: str) -> str:

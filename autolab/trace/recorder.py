@@ -60,7 +60,7 @@ class Recorder(Recorded[Trace]):
         self._builder = self._new_builder()
         self._failures = failures.Failures(self._builder)
         self._parameters = Parameters(self._builder)
-        self._spelled = names.Spelled()
+        self._spelled = expressions.Spelled()
         self._updates = Updates(self._builder)
         self._unfollowed = Unfollowed(self._builder)
         self._scanned: tuple[int, ...] = ()  # where names were looked for last

@@ -159,6 +159,40 @@ def _binds(statement: Any, name: str) -> bool:
     )
 
 
+def _spelled(place: Place) -> dict[Any, str]:
+    found: dict[Any, set[str]] = {}
+    for part, item in _numbers_in(place.node) if place.node is not None else ():
+        found.setdefault((type(item), item), set()).add(place.written(part))
+    return {item: texts.pop() for item, texts in found.items() if len(texts) == 1}
+
+
+def _numbers_in(node: ast.AST) -> Iterator[tuple[ast.AST, Any]]:
+    """(where, number) of the numbers that are operands or arguments of an expression, not of one inside it."""
+    for part in ast.iter_child_nodes(node):
+        negative = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub)
+        constant: Any = part.operand if negative else part  # type: ignore[attr-defined]
+        if isinstance(constant, ast.Constant) and type(constant.value) in (int, float):
+            yield part, -constant.value if negative else constant.value
+        elif isinstance(part, (ast.keyword, ast.List, ast.Tuple, ast.Slice)):
+            yield from _numbers_in(part)
+
+
+class Spelled:
+    """How the numbers of the learner's code are written there: 1e-3, 1_000. Other numbers are not found."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, int], dict[Any, str]] = {}
+
+    def at(self, frame: FrameType | None) -> dict[Any, str]:
+        """(type, number) -> text, of the numbers that stand in the operation or call which `frame` is at."""
+        if frame is None:
+            return {}
+        key = frame.f_code, frame.f_lasti
+        if key not in self._known:
+            self._known[key] = _spelled(Place(frame, frame.f_lasti, frame.f_lineno))
+        return self._known[key]
+
+
 def place(trace: TracebackType) -> Place:
     """Where one entry of a traceback was."""
     return Place(trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
