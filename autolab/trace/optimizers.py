@@ -72,7 +72,7 @@ class Sheet:
         """Adds the line `symbol = term`; what it is afterwards, from the state's entry `key` where it is kept there."""
         result = self.after(key) if key else term.exact
         found = named(symbol, result, tex)
-        self.lines.append(Line(symbol, found.tex, term, result))
+        self.lines.append(Line(symbol, found.forms[1], term, result))
         return found
 
     def mean(self, symbol: str, key: str, weight: Term, of: Term, tex: str | None = None) -> Term:
@@ -89,12 +89,12 @@ class Sheet:
         """The parameter, made smaller first where weight decay is apart from the gradient."""
         if self.on("weight_decay") and self.facts.settings.get("decoupled_weight_decay"):
             less = self.w * (1 - self.lr * self.setting("weight_decay"))
-            self.lines.append(Line(self.w.text, self.w.tex, less, less.exact))
-            return named(self.w.text, less.exact, self.w.tex)
+            self.lines.append(Line(*self.w.forms[:2], less, less.exact))
+            return named(self.w.forms[0], less.exact, self.w.forms[1])
         return self.w
 
     def done(self, term: Term) -> None:
-        self.lines.append(Line(self.w.text, self.w.tex, term, self.facts.after))
+        self.lines.append(Line(*self.w.forms[:2], term, self.facts.after))
 
 
 def number(item: Any) -> Any:
