@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -509,47 +509,43 @@ class Film(Observer):
                 shot.state = _told(shot.state.values)
         found = passes.passes(self.plans, shots, self.builder.nodes, self.builder.edges, frozen)
         roots = {p.run: ", ".join(book.names[root] for root in p.roots) for p in found}
-        rehearsal = self.rehearsal
+        return frames(shots, nodes, edges, book, roots, self.rehearsal), found
 
-        @functools.cache
-        def parts() -> dict[tuple[int, str | None, int], int]:
-            """Run, receiver and its result -> how many contributions."""
-            return {(shot.run, shot.receiver, shot.nr): shot.part for shot in shots if shot.part}
 
-        def words_of(shot: Shot) -> tuple[str, str]:
-            node = nodes[int(shot.node[1:])] if shot.node else None
-            receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
-            edge = edges[int(shot.edge[1:])] if shot.edge else None
-            of = parts().get((shot.run, shot.receiver, shot.nr), 0)
-            ruled = (
-                edge is not None and bool(edge.tex) and not shot.hooked
-            )  # else it is not the rule's number alone
-            chain = (
-                book.chain(edge, shot.upstream, shot.value) if edge is not None and ruled else ""
-            )
-            rounded, root = shot.node in book.rounded, roots.get(shot.run, "")
-            return sentences.describe(
-                shot, node, receiver, edge, of, root, rounded, rehearsal, chain
-            )
+def frames(
+    shots: Sequence[Shot],
+    nodes: Sequence[Node],
+    edges: Sequence[Edge],
+    book: labels.Book,
+    roots: Mapping[int, str],
+    rehearsal: bool,
+) -> Records:
+    """The frames of shots, each put into words when somebody asks. `roots`: what each run starts from."""
 
-        def frame(index: int, shot: Shot) -> Frame:
-            what = (
-                index,
-                shot.phase,
-                shot.event,
-                shot.run,
-                shot.node,
-                shot.edge,
-                shot.receiver,
-                shot.state,
-            )
-            made = Frame(
-                *what, shot.value, shot.total, dropped=shot.dropped, name=shot.name, nr=shot.nr
-            )
-            tell = functools.partial(words_of, shot)
-            return made.told_by(functools.partial(attempt, tell, (shot.event, "")))
+    @functools.cache
+    def parts() -> dict[tuple[int, str | None, int], int]:
+        """Run, receiver and its result -> how many contributions."""
+        return {(shot.run, shot.receiver, shot.nr): shot.part for shot in shots if shot.part}
 
-        return Records(shots, frame), found
+    def words_of(shot: Shot) -> tuple[str, str]:
+        node = nodes[int(shot.node[1:])] if shot.node else None
+        receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
+        edge = edges[int(shot.edge[1:])] if shot.edge else None
+        of = parts().get((shot.run, shot.receiver, shot.nr), 0)
+        chain = ""
+        if edge is not None and edge.tex and not shot.hooked and not shot.note:
+            chain = book.chain(edge, shot.upstream, shot.value)  # it is the rule's number alone
+        rounded, root = shot.node in book.rounded, roots.get(shot.run, "")
+        return sentences.describe(shot, node, receiver, edge, of, root, rounded, rehearsal, chain)
+
+    def frame(index: int, shot: Shot) -> Frame:
+        where = shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state
+        told = {"dropped": shot.dropped, "name": shot.name, "nr": shot.nr}
+        made = Frame(index, *where, shot.value, shot.total, **told)
+        tell = functools.partial(words_of, shot)
+        return made.told_by(functools.partial(attempt, tell, (shot.event, "")))
+
+    return Records(shots, frame)
 
 
 @dataclass(slots=True)

@@ -19,19 +19,21 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..engine.core.errors import fail
-from . import foreign_pass, names
-from .captions import formulas
-from .model import Edge, Frame, Node, Pass, Trace
+from ..engine.core.record import OPS
+from . import film, foreign_pass, names
+from .captions.labels import Book
+from .drafts import Draft, EdgeDraft, mark_aliases
+from .film import Shot
+from .model import Node, Pass, Trace
 from .reader import is_tensor
-from .truth import ABOUT, EQUAL
-from .values import Value, exact, short
+from .values import Value, short
 
 DATA, PARENTS, OP, NAME = ("data", "value"), ("parents", "_prev"), ("op", "_op"), ("name", "label")
 NOTE = "What explore() needs of an engine's objects, and what it may have: docs/own_engine.md."
@@ -103,25 +105,34 @@ def trace(
         ...     print(frame.text)
         y = x * x = 9
         backward would start: the gradient of y with respect to itself is 1
-        y would send 3 to x (so far 3)
-        y would send 3 to x (so far 6)
+        y would send 3 to x (contribution 1 of 2, so far 3)
+        y would send 3 to x (contribution 2 of 2, so far 6)
     """
     made = _graph(root)
     _name(made, names.namespace(names.caller()) if namespace is None else namespace, params or {})
     found, error, why = _stepped(made) if backward else (foreign_pass.Steps(), None, "")
-    nodes = tuple(_node(i, m, made, found.before.get(i)) for i, m in enumerate(made))
-    edges = tuple(_edges(made, found))
-    frames = [
-        _computed(n, node, made)
-        for n, node in enumerate(node for node in nodes if node.kind == "op")
+    drafts = [_draft(i, m, found.before.get(i)) for i, m in enumerate(made)]
+    uses = [(p, child, slot) for child, m in enumerate(made) for slot, p in enumerate(m.parents)]
+    lines = [
+        EdgeDraft(f"e{n}", f"n{p}", 0, f"n{child}", slot, True, False)
+        for n, (p, child, slot) in enumerate(uses)
     ]
-    frames += _Told(made, nodes, edges, found).frames(len(frames))
+    mark_aliases(drafts, lines)
+    shots = [Shot("forward", "compute", node=d.id, value=d.value) for d in drafts if d.op]
+    shots += _shots(made, found, {(e.child, e.slot): e.id for e in lines})
     last = len(made) - 1
     if error is not None:
         at = last if found.at is None else found.at
         text = f"the engine's backward() failed: {type(error).__name__}: {error}"
-        frames.append(Frame(len(frames), "backward", "error", 1, f"n{at}", text=text))
+        shots.append(Shot("backward", "error", 1, f"n{at}", note=text))
         why = why.partition(":")[0] + f": {text}"
+    book = Book(drafts)
+    book.names |= {draft.id: m.label for draft, m in zip(drafts, made)}
+    for draft in drafts:
+        draft.label = book.names[draft.id]
+    nodes = tuple(book.node(draft, None, None) for draft in drafts)
+    edges = book.edges(lines, shots)
+    frames = tuple(film.frames(shots, nodes, edges, book, {}, True))
     passes = (_pass(nodes, found, last),) if any(f.run for f in frames) else ()
     meta = {
         "library": "foreign",
@@ -129,10 +140,9 @@ def trace(
         "roots": [f"n{last}"],
         "why": why,
         "error": None,
+        "backward": "dry" if passes else "",
     }
-    return Trace(
-        nodes, edges, (), tuple(frames), (), passes, meta | {"backward": "dry" if passes else ""}
-    )
+    return Trace(nodes, tuple(edges), (), frames, (), passes, meta)
 
 
 def _stepped(made: list[Made]) -> tuple[foreign_pass.Steps, Exception | None, str]:
@@ -301,84 +311,29 @@ def _name(made: list[Made], namespace: Mapping[str, Any], params: Mapping[str, A
             m.label = f"v{unnamed}"
 
 
-# -- in words and formulas ---------------------------------------------------------------------------------------------
-_INFIX: dict[str, tuple[str, Callable[..., Any]]] = {
-    "+": (r"{} + {}", np.add),
-    "-": (r"{} - {}", np.subtract),
-    "*": (r"{} \cdot {}", np.multiply),
-    "/": (r"\frac{{{}}}{{{}}}", np.divide),
-    "@": (r"{} \, {}", np.matmul),
+# -- as nodes and frames -----------------------------------------------------------------------------------------------
+_KNOWN = {
+    2: {"+": "add", "-": "sub", "*": "mul", "/": "div", "@": "matmul"},
+    1: {"neg": "neg", "tanh": "tanh", "exp": "exp", "log": "log", "relu": "relu", "ReLU": "relu"},
 }
-_POWER = re.compile(r"\*\*\s*(.+)")
+"""Number of operands -> what an engine calls an operation -> what autolab calls it."""
 
 
-def _call(m: Made, made: list[Made]) -> str:
-    """The operation as code: "a + b", "tanh(a)"."""
-    labels = [made[p].label for p in m.parents]
-    if m.op in _INFIX and len(labels) == 2:
-        return f"{labels[0]} {m.op} {labels[1]}"
-    power = _POWER.fullmatch(m.op)
-    return (
-        f"{labels[0]} ** {power[1]}"
-        if power and len(labels) == 1
-        else f"{m.op or 'operation'}({', '.join(labels)})"
-    )
-
-
-def _tex(m: Made, operands: list[str]) -> str:
-    if m.op in _INFIX and len(operands) == 2:
-        return _INFIX[m.op][0].format(*operands)
-    power = _POWER.fullmatch(m.op)
-    if power and len(operands) == 1:
-        return f"{operands[0]}^{{{formulas.symbol(power[1])}}}"
-    return rf"\operatorname{{{re.sub('[^A-Za-z0-9]', '', m.op) or 'f'}}}({', '.join(operands)})"
-
-
-def _numbers(m: Made, made: list[Made]) -> str:
-    """The operation with numbers, where these are few and the equation holds: a wrong result is shown, and not
-    explained."""
-    operands = [made[p].data for p in m.parents]
-    if m.op not in _INFIX or len(operands) != 2 or any(d.shape != () for d in (m.data, *operands)):
-        return ""
-    with np.errstate(all="ignore"):
-        if not np.isclose(_INFIX[m.op][1](*operands), m.data, rtol=1e-6):
-            return ""
-    return _tex(m, [_figure(d) for d in operands])
-
-
-def _plain(number: Any) -> str:
-    return formulas.symbol(short(np.asarray(number)[()]))
-
-
-def _figure(number: Any) -> str:
-    """A number as a factor or summand: in brackets where it is negative."""
-    text = _plain(number)
-    return f"({text})" if text.startswith("-") else text
-
-
-def _relation(*numbers: Any) -> str:
-    return EQUAL if all(exact(np.asarray(n)[()]) for n in numbers) else ABOUT
-
-
-def _node(i: int, m: Made, made: list[Made], before: Value | None) -> Node:
-    numbers = _numbers(m, made)
-    shown = (
-        f"{_plain(m.data)} {_relation(m.data, *(made[p].data for p in m.parents))} {numbers}"
-        if numbers
-        else ""
-    )
-    tex = (
-        f"{formulas.symbol(m.label)} = {_tex(m, [formulas.symbol(made[p].label) for p in m.parents])}"
-        if m.parents
-        else ""
-    )
+def _draft(i: int, m: Made, before: Value | None) -> Draft:
+    op, attrs = _KNOWN.get(len(m.parents), {}).get(m.op, ""), {}
+    power = re.fullmatch(r"\*\*\s*(-?[\d.]+)", m.op)
+    if power and len(m.parents) == 1:
+        op, attrs = "pow", {"exponent": float(power[1])}
+    record = OPS.get({"matmul": "matmul_raw"}.get(op, op))
+    named = [str(k) for k in range(len(m.parents))]
+    if record is not None:
+        named = [record.params[place] for place, _, _ in record.rules]
     grad = getattr(m.item, "grad", None)
-    return Node(
+    return Draft(
         f"n{i}",
         "op" if m.parents else "leaf",
-        m.op or ("operation" if m.parents else ""),
+        (op or re.sub(r"\W", "", m.op) or "operation") if m.parents else "",
         name=m.name,
-        label=m.label,
         shape=m.data.shape,
         dtype=m.data.dtype.name,
         device="cpu",
@@ -386,143 +341,44 @@ def _node(i: int, m: Made, made: list[Made], before: Value | None) -> Node:
         value=Value.of(m.data),
         grad=None if grad is None else Value.of(grad),
         grad_before=before,
-        tex=tex,
-        tex_numbers=shown,
-        call=_call(m, made) if m.parents else "",
+        attrs=attrs,
+        record=record,
+        operands={name: (f"n{p}", 0) for name, p in zip(named, m.parents)},
     )
 
 
-def _computed(index: int, node: Node, made: list[Made]) -> Frame:
-    tex = node.tex
-    if node.tex_numbers:
-        left, relation, right = node.tex_numbers.partition(
-            f" {ABOUT} " if ABOUT in node.tex_numbers else f" {EQUAL} "
-        )
-        tex += f" {EQUAL} {right}{relation}{left}"
-    assert node.value is not None
-    return Frame(
-        index,
-        "forward",
-        "compute",
-        0,
-        node.id,
-        value=node.value,
-        text=f"{node.label} = {node.call}{node.value.said}",
-        tex=tex,
-    )
-
-
-def _edges(made: list[Made], found: foreign_pass.Steps) -> Iterator[Edge]:
-    number = 0
-    for child, m in enumerate(made):
-        for slot, parent in enumerate(m.parents):
-            factor = m.local[slot] if m.local is not None else found.factors.get((child, slot))
-            ratio = rf"\frac{{\partial {formulas.symbol(m.label)}}}{{\partial {formulas.symbol(made[parent].label)}}}"
-            known = factor is not None and not callable(factor) and np.ndim(factor) == 0
-            tex = f"{ratio} {_relation(factor)} {_plain(factor)}" if known else ""
-            yield Edge(f"e{number}", f"n{parent}", 0, f"n{child}", slot, tex=tex, tex_numbers=tex)
-            number += 1
-
-
-class _Told:
-    """The steps of a backward pass in words."""
-
-    def __init__(
-        self,
-        made: list[Made],
-        nodes: tuple[Node, ...],
-        edges: tuple[Edge, ...],
-        found: foreign_pass.Steps,
-    ):
-        self.made, self.nodes, self.found = made, nodes, found
-        self.edges = {(e.child, e.slot): e for e in edges}
-        self.several = {
-            to
-            for to in range(len(made))
-            if sum(s.to == to and s.child is not None for s in found.steps) > 1
-        }
-
-    def frames(self, index: int) -> Iterator[Frame]:
-        """One for each step, from number `index` on."""
-        last = {step.to: n for n, step in enumerate(self.found.steps)}
-        for n, step in enumerate(self.found.steps):
-            value, total = Value.of(step.value), Value.of(step.total)
-            state = (
-                "contribution" if last[step.to] != n else "zero" if total.is_zero else "accumulated"
-            )
-            to, child = f"n{step.to}", f"n{step.to if step.child is None else step.child}"
-            edge = None if step.slot is None else self.edges[child, step.slot]
-            cleared = step.event == "clear"
-            yield Frame(
-                index + n,
-                "update" if cleared else "backward",
-                step.event,
-                0 if cleared else 1,
-                child,
-                None if edge is None else edge.id,
-                to,
-                ("none" if total.is_zero else state) if cleared else state,
-                value,
-                total,
-                *self.said(step, value, total),
-            )
-
-    def said(self, step: foreign_pass.Step, value: Value, total: Value) -> tuple[str, str]:
-        """The sentence and the formula of a step."""
-        name = self.made[step.to].label
-        bar = formulas.bar(formulas.symbol(name))
-        if step.event == "seed":
-            one = value.shape == () and value.data == 1
-            why = (
-                f"the gradient of {name} with respect to itself is 1"
-                if one
-                else f"{name} would be given the gradient {value.text}"
-            )
-            return (
-                f"backward would start: {why}",
-                f"{bar} {_relation(step.value)} {_plain(step.value)}" if value.shape == () else "",
-            )
-        if step.event == "clear":
-            return f"{name}.grad would be set to {total.text}", ""
+def _shots(
+    made: list[Made], found: foreign_pass.Steps, edges: dict[tuple[str, int], str]
+) -> Iterator[Shot]:
+    """One for each step of the pass."""
+    last = {step.to: n for n, step in enumerate(found.steps)}
+    parts: dict[int, int] = {}
+    for n, step in enumerate(found.steps):
+        total, name, note = Value.of(step.total), made[step.to].label, ""
+        state = "contribution" if last[step.to] != n else "zero" if total.is_zero else "accumulated"
+        cleared = step.event == "clear"
+        if cleared and total.is_zero:
+            state = "none"
         if step.event == "rule":
-            return (
-                f"{name}.grad would become {total.text} without being assigned: it shares its array with another grad",
-                "",
-            )
-        assert step.child is not None
-        sender = self.made[step.child].label
+            note = f"{name}.grad would become {total.text} without being assigned: it shares its array with another grad"
         if step.lost is not None:
-            lost = Value.of(step.lost).text
-            text = f"{sender} would set {name}.grad to {total.text}; the {lost} that had arrived before would be lost"
-        else:
-            text = f"{sender} would send {value.text} to {name}" + (
-                f" (so far {total.text})" if step.to in self.several else ""
-            )
+            note = f"{name}.grad would be set to it, and the {Value.of(step.lost).text} that had arrived before would be lost"
         if step.late:
-            text += f"; too late: {name} had passed on what it had before"
-        return text, self.chain(step, bar)
-
-    def chain(self, step: foreign_pass.Step, bar: str) -> str:
-        """The product with its numbers, where it is one of two numbers."""
-        assert step.child is not None and step.slot is not None
-        m, upstream = self.made[step.child], step.upstream
-        factor = (
-            m.local[step.slot]
-            if m.local is not None
-            else self.found.factors.get((step.child, step.slot))
+            note += f"{'; ' * bool(note)}too late: {name} had passed on what it had before"
+        child = f"n{step.to if step.child is None else step.child}"
+        if step.child is not None:
+            parts[step.to] = parts.get(step.to, 0) + 1
+        yield Shot(
+            "update" if cleared else "backward",
+            step.event,
+            0 if cleared else 1,
+            child,
+            None if step.slot is None else edges[child, step.slot],
+            f"n{step.to}",
+            state,
+            Value.of(step.value),
+            total,
+            None if step.upstream is None else Value.of(step.upstream),
+            0 if step.child is None else parts[step.to],
+            note,
         )
-        if (
-            factor is None
-            or upstream is None
-            or callable(factor)
-            or any(np.ndim(x) for x in (factor, upstream, step.value))
-        ):
-            return ""
-        if not np.isclose(upstream * factor, step.value, rtol=1e-9):
-            return ""
-        sign = EQUAL if step.lost is not None or step.to not in self.several else r"\mathrel{+}="
-        child, parent = formulas.symbol(m.label), formulas.symbol(self.made[step.to].label)
-        symbols = rf"{formulas.bar(child)} \cdot \frac{{\partial {child}}}{{\partial {parent}}}"
-        numbers = f"{_figure(upstream)} \\cdot {_figure(factor)}"
-        result = f"{_relation(upstream, factor, step.value)} {_plain(step.value)}"
-        return f"{bar} {sign} {symbols} {_relation(upstream, factor)} {numbers} {result}"

@@ -8,7 +8,7 @@ beyond that, so a wrong engine gives its own wrong numbers, in its own order.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -47,13 +47,11 @@ class Step:
 
 @dataclass(slots=True)
 class Steps:
-    """What a pass did. before: what `grad` held, where that was not 0; factors: local derivatives of numbers, as they
-    were seen, by (child, slot); begun: whether the pass added to gradients that were there before; at: who was at work
-    last."""
+    """What a pass did. before: what `grad` held, where that was not 0; begun: whether the pass added to gradients that
+    were there before; at: who was at work last."""
 
     steps: list[Step] = field(default_factory=list)
     before: dict[int, Value] = field(default_factory=dict)
-    factors: dict[tuple[int, int], Any] = field(default_factory=dict)
     begun: bool = False
     at: int | None = None
 
@@ -169,14 +167,6 @@ class _Watch:
             "contribution", place, value, total, child, slot, upstream, lost, place in self.worked
         )
         self.found.steps.append(step)
-        if (
-            (child, slot) not in self.found.factors
-            and value.shape == () == upstream.shape
-            and upstream
-        ):
-            factor = _quotient(float(value), float(upstream))
-            if factor is not None:
-                self.found.factors[child, slot] = factor
 
     def _set(self, place: int, before: np.ndarray, total: np.ndarray) -> None:
         """Nobody has sent it: the first gradient of the result, or a gradient that is cleared."""
@@ -203,22 +193,13 @@ def _difference(before: np.ndarray, total: np.ndarray) -> np.ndarray:
         return total
     value = np.asarray(total - before)
     return (
-        value
-        if value.shape
-        else np.asarray(
-            _shortest(float(value), lambda guess: float(before) + guess == float(total))
-        )
+        value if value.shape else np.asarray(_shortest(float(before), float(value), float(total)))
     )
 
 
-def _quotient(value: float, upstream: float) -> float | None:
-    factor = _shortest(value / upstream, lambda guess: guess * upstream == value)
-    return factor if np.isfinite(factor) else None
-
-
-def _shortest(number: float, fits: Callable[[float], bool]) -> float:
-    guesses = (float(f"{number:.{digits}g}") for digits in range(1, 18))
-    return next((guess for guess in guesses if fits(guess)), number)
+def _shortest(before: float, value: float, total: float) -> float:
+    guesses = (float(f"{value:.{digits}g}") for digits in range(1, 18))
+    return next((guess for guess in guesses if before + guess == total), value)
 
 
 @contextmanager

@@ -145,6 +145,7 @@ def _contribution(shot, node, receiver, edge, of, mood, chain):
     )
     sent = f"{_grad(shot.value)}{', as its hooks leave it,' if shot.hooked else ''}"
     text = f"{_rule_of(node)} {mood('sends', 'would send')} {sent} to {name}{which}{lost}"
+    text += f"; {shot.note}" if shot.note else ""
     sign = r"\mathrel{+}=" if of > 1 else "="
     return text, f"{formulas.bar(formulas.symbol(name))} {sign} {chain}" if chain else ""
 
@@ -197,6 +198,8 @@ def _hook(shot, node, receiver, edge, of, mood):
 
 
 def _rule(shot, node, receiver, edge, of, mood):
+    if shot.note:
+        return shot.note, ""
     name = node.output_label(shot.nr)
     came = f"the {_grad(shot.value)} that has arrived at {name}"
     return (
@@ -207,10 +210,11 @@ def _rule(shot, node, receiver, edge, of, mood):
 
 def _clear(shot, node, receiver, edge, of, mood):
     by = f"{shot.note}: " if shot.note else ""
+    was = f"{by}{node.label}.grad {mood('was', 'would be')}"
     if shot.total is None:
-        return f"{by}{node.label}.grad was set to None", ""
-    what = "zeroed" if shot.state == "zero" else f"changed to {_grad(shot.total)}"
-    return f"{by}{node.label}.grad was {what}" + ("" if by else ", not by backward"), ""
+        return f"{was} set to None", ""
+    what = "zeroed" if shot.total.is_zero else f"changed to {_grad(shot.total)}"
+    return f"{was} {what}" + ("" if by else mood(", not by backward", "")), ""
 
 
 def _return(shot: Shot, receiver: Node, roots: str) -> tuple[str, str]:
