@@ -20,11 +20,7 @@ FEW = 1 << 10
 """Of at most this many numbers a copy is kept, and statistics are found when they are asked for."""
 
 BIG = 1 << 14
-"""From this many numbers on, statistics are found piece by piece: a copy in float64 would take most of the time."""
-
-PIECE, ROW = 1 << 17, 1 << 10
-"""So many numbers at a time stay in the cache; so many of them BLAS adds in float32 (in several sums, and without
-waking its threads), and their sums are added in float64."""
+"""From this many numbers on, statistics are found in float32: a copy in float64 would take most of the time."""
 
 GOLDEN = (5**0.5 - 1) / 2
 """The fractions of its multiples spread most evenly over 0 to 1."""
@@ -364,10 +360,9 @@ def seen(array: Any, dtype: str = "") -> Callable[[], dict[str, Any]]:
     shape, dtype = array.shape, dtype or type_name(array.dtype)
     if array.size <= FEW:
         return Copy(np.array(array), dtype)
-    counted: list[np.ndarray] = []
     with np.errstate(all="ignore"):
-        stats = _stats(array, counted)
-        counts = _counts(np.concatenate(counted) if counted else array, stats)
+        stats = _stats(array)
+        counts = _counts(array, stats)
     return functools.partial(_fields_of_many, shape, dtype, stats, _picked(array), counts)
 
 
@@ -424,75 +419,33 @@ def _fields_of_many(
     return found | {"_make": sample}
 
 
-_ONES = np.ones(ROW, np.float32)
-_add, _least, _most = (
-    np.add.reduce,
-    np.minimum.reduce,
-    np.maximum.reduce,
-)  # without the methods around them
-
-
-def _stats_of_many(array: np.ndarray, counted: list[np.ndarray]) -> dict[str, Any] | None:
-    """The same as `_stats` of short floats; None where one of them is not finite, or the first guess at their mean was
-    bad. `counted` gets the numbers for a histogram, read while they are in the cache."""
+def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
+    """The same as `_stats` of short floats; None where one of them is not finite, or float32 has not room enough."""
     flat = array.ravel(order="K")
-    near = _guess(flat)
-    low, high, total, squares = math.inf, -math.inf, 0.0, 0.0
-    for i in range(0, flat.size, PIECE):
-        rest = flat[i : i + PIECE]
-        least, most = float(_least(rest)), float(_most(rest))
-        low, high = min(low, least), max(high, most)
-        share = COUNTED * (i + rest.size) // flat.size - COUNTED * i // flat.size
-        counted.append(rest[_picks(rest.size, share)])
-        reach, scale = max(most - near, near - least), 1.0
-        fits = 1e-12 < reach < 1e12  # else the squares have no place in float32
-        if near or not fits or rest.size % ROW or rest.dtype != np.float32:
-            wide = np.zeros(rest.size + -rest.size % ROW, np.float32)
-            np.subtract(rest, near, wide[: rest.size], dtype=np.float32)
-            rest = wide
-        rows = rest.reshape(-1, ROW)
-        total += float(_add(np.vecdot(rows, _ONES), dtype=np.float64))
-        if not fits:
-            scale = 2.0 ** -min(126, max(-126, math.frexp(reach)[1]))
-            np.multiply(rest, np.float32(scale), rest)
-        squares += float(_add(np.vecdot(rows, rows), dtype=np.float64)) / scale**2
-    if not math.isfinite(squares):
+    low, high = float(flat.min()), float(flat.max())
+    if not math.isfinite(high - low):
         return None
     mean, deviation = low, 0.0
     if low < high:
-        shift = total / flat.size
-        variance = squares / flat.size - shift * shift
-        if shift * shift > variance * 100:
+        mean = float(np.add.reduce(flat, dtype=np.float32)) / flat.size  # NumPy adds in pairs
+        rest = np.subtract(flat, mean, dtype=np.float32)
+        variance = float(np.add.reduce(np.square(rest, out=rest))) / flat.size
+        if not 1e-30 < variance < math.inf or mean * mean > variance * 1e4:
             return None
         deviation = math.sqrt(variance)
-        mean = round(
-            near + shift, 8 - math.floor(math.log10(deviation))
-        )  # further digits are not certain
+        mean = round(mean, 7 - math.floor(math.log10(deviation)))  # further digits are not certain
     found = {"min": low, "max": high, "mean": mean, "std": deviation}
     return {name: float(f"{item:.7g}") for name, item in found.items()} | {"nan": 0, "inf": 0}
 
 
-def _guess(flat: np.ndarray) -> float:
-    """About the mean of many numbers, taken off before their squares are added, so that not many digits cancel; 0 where
-    few would."""
-    some = (
-        flat[: flat.size // 64 * 64].reshape(64, -1)[:, :16].astype(np.float64).ravel()
-    )  # 64 lines of memory
-    middle = float(_add(some)) / some.size
-    few = 2 * middle * middle <= float(some @ some) / some.size  # as much as they vary, or less
-    return 0.0 if few else float(np.float32(middle))
-
-
-def _stats(array: np.ndarray, counted: list[np.ndarray] | None = None) -> dict[str, Any] | None:
+def _stats(array: np.ndarray) -> dict[str, Any] | None:
     if array.size == 0 or array.dtype.kind not in "iuf":
         return None
     if array.size >= BIG and array.dtype.kind == "f" and array.dtype.itemsize <= 4:
-        counted = [] if counted is None else counted
         with np.errstate(all="ignore"):
-            found = _stats_of_many(array, counted)
+            found = _stats_of_many(array)
         if found is not None:
             return found
-        counted.clear()
     finite, nan, inf = array.astype(np.float64, copy=False), 0, 0
     if array.dtype.kind == "f" and not (known := np.isfinite(finite)).all():
         nan = int(np.isnan(finite).sum())
