@@ -121,15 +121,9 @@ class Builder:
             return kept
         return Value.of(item, dtype)
 
-    def _facts(self, tensor: Any) -> dict[str, Any]:
-        facts = self.reader.facts(tensor)
-        return {
-            "shape": facts.shape,
-            "dtype": facts.dtype,
-            "device": facts.device,
-            "version": facts.version,
-            "bytes": facts.bytes,
-        }
+    def facts(self, tensor: Any) -> dict[str, Any]:
+        """What a tensor says about itself, as fields of its node."""
+        return self.reader.facts(tensor)._asdict()
 
     def leaf(self, tensor: Any) -> str:
         """The node of a tensor that requires grad and has no grad_fn; a new one when its value changed in place."""
@@ -144,7 +138,7 @@ class Builder:
             tensor=self.by_tensor.hold(tensor),
             parameter=is_parameter(tensor),
             grad_before=None if grad is None else self.value_of(grad),
-            **self._facts(tensor),
+            **self.facts(tensor),
         )
         self._register(tensor, draft)
         self._memories.given(tensor, draft.tensor)
@@ -169,7 +163,7 @@ class Builder:
                 "data",
                 value=self.value_of(item),
                 tensor=self.by_tensor.hold(item),
-                **self._facts(item),
+                **self.facts(item),
             )
             draft.parameter = is_parameter(item)
             self._memories.given(item, draft.tensor)

@@ -66,7 +66,7 @@ class Cuts:
             source=source,
             value=builder.value_of(tensor),
             tensor=builder.by_tensor.hold(tensor),
-            **builder._facts(tensor),
+            **builder.facts(tensor),
         )
         draft.operands = {"self": origin}
         builder.edge(*origin, draft.id, 0, differentiable=False)

@@ -111,21 +111,8 @@ class SavedDraft:
 
     def saved(self, number: int, state: str) -> Saved:
         """The finished record."""
-        return Saved(
-            f"s{number}",
-            self.node,
-            self.name,
-            self.shape,
-            self.dtype,
-            self.version,
-            self.bytes,
-            self.value,
-            self.source_node,
-            state,
-            self.source_nr,
-            self.missing,
-            self.memory,
-        )
+        same = {name: getattr(self, name) for name in self.__slots__ if name != "grad_fn"}
+        return Saved(f"s{number}", **same | {"state": state})
 
 
 class Seen:

@@ -111,18 +111,8 @@ class Film(Observer):
         self._grads[leaf.id] = grad
         self._latest[leaf.id] = None
         state = "none" if grad is None else OF_TOTAL
-        self.shots.append(
-            Shot(
-                "update",
-                "update",
-                self.run,
-                by,
-                receiver=leaf.id,
-                state=state,
-                value=leaf.value,
-                total=grad,
-            )
-        )
+        told = None, leaf.id, state, leaf.value, grad
+        self.shots.append(Shot("update", "update", self.run, by, *told))
 
     def leaves(self, with_grad: bool = False) -> list[Any]:
         """The tensors that are leaves now, each once; `with_grad`: those only whose `.grad` was seen."""
@@ -413,17 +403,12 @@ class Film(Observer):
         value: Value | None = None,
         total: Value | None = None,
         nr: int = 0,
-        *,
         edge: str | None = None,
-        upstream: Value | None = None,
-        part: int = 0,
-        note: str = "",
-        hooked: bool = False,
-        name: str = "",
+        **told: Any,
     ) -> None:
-        told = value, total, upstream, part, note, self._dropped, hooked, name, nr
-        self.shots.append(Shot("backward", event, self.run, node, edge, receiver, state, *told))
-        self._dropped = ()
+        shot = Shot("backward", event, self.run, node, edge, receiver, state, value, total, **told)
+        shot.nr, shot.dropped, self._dropped = nr, self._dropped, ()
+        self.shots.append(shot)
 
     def _drop_done(self) -> None:
         """The gradient of the node whose rule ran last has been passed on, and is gone."""

@@ -52,6 +52,16 @@ def _of_a_pass(event: Callable[..., None]) -> Callable[..., None]:
     return handle
 
 
+def _to_film(name: str) -> Callable[..., None]:
+    """An event of a backward pass that only its frames are made of."""
+
+    def event(self: Recorder, *args: Any) -> None:
+        getattr(self._builder.film, name)(*args)
+
+    event.__name__ = name
+    return _of_a_pass(event)
+
+
 class Recorder(Recorded[Trace]):
     """Watches autolab in a `with` block."""
 
@@ -470,17 +480,13 @@ class Recorder(Recorded[Trace]):
             if before is not None and not hasattr(before, "variable"):
                 builder.graph([before])
                 return builder.by_fn.get(before), nr
-        found, facts = builder.find(item), builder.reader.facts(item)
-        if found is not None and builder.draft(found).version in (None, (facts.version or 0) - 1):
+        found, version = builder.find(item), builder.reader.version(item)
+        if found is not None and builder.draft(found).version in (None, (version or 0) - 1):
             return found, 0
-        kind = "leaf" if item.requires_grad and builder.reader.grad_fn(item) is None else "data"
+        is_leaf = item.requires_grad and builder.reader.grad_fn(item) is None
+        facts = builder.facts(item) | {"version": None, "bytes": None}
         draft = builder.add(
-            kind,
-            shape=facts.shape,
-            dtype=facts.dtype,
-            device=facts.device,
-            requires_grad=kind == "leaf",
-            missing=BEFORE,
+            "leaf" if is_leaf else "data", requires_grad=is_leaf, missing=BEFORE, **facts
         )
         return self._called_grad((draft.id, 0), item)
 
@@ -500,22 +506,17 @@ class Recorder(Recorded[Trace]):
     ) -> Draft:
         builder = self._builder
         first = outputs[0] if leaf is None else leaf
-        facts = builder.reader.facts(first)
         grad_fn = "" if node is None else builder.reader.grad_fn_name(node)
         name = self._operation(op, record_) + ("_" if inplace else "")
         draft = self._made = builder.add(
             "op" if leaf is None else "leaf",
             op=name,
             grad_fn=grad_fn,
-            shape=facts.shape,
-            dtype=facts.dtype,
-            device=facts.device,
-            version=facts.version,
-            bytes=facts.bytes,
             requires_grad=first.requires_grad,
             value=builder.value_of(first),
             record=record_,
             tensor=builder.by_tensor.hold(first),
+            **builder.facts(first),
         )
         if len(outputs) > 1:
             shown = record_.outputs if record_ is not None else ()
@@ -631,10 +632,6 @@ class Recorder(Recorded[Trace]):
         return self._sources[key][1]
 
     @_of_a_pass
-    def seed(self, *args):
-        self._builder.film.seed(*args)
-
-    @_of_a_pass
     def before_node(self, node, grads):
         self._running_node = self._holder(node)
         self._builder.film.before_node(node, grads)
@@ -642,21 +639,9 @@ class Recorder(Recorded[Trace]):
     def _holder(self, node: Any) -> Callable[[], Any]:
         return self._builder.by_fn.hold(node)
 
-    @_of_a_pass
-    def after_node(self, *args):
-        self._builder.film.after_node(*args)
-
-    @_of_a_pass
-    def contribution(self, *args):
-        self._builder.film.contribution(*args)
-
-    @_of_a_pass
-    def accumulate(self, *args):
-        self._builder.film.accumulate(*args)
-
-    @_of_a_pass
-    def free(self, *args):
-        self._builder.film.free(*args)
+    seed, after_node, contribution, accumulate, free = map(
+        _to_film, ("seed", "after_node", "contribution", "accumulate", "free")
+    )
 
     @_of_a_pass
     def backward_end(self, error):

@@ -83,10 +83,9 @@ class Unfollowed:
 
 
 def _facts(builder: Builder, draft: Draft, output: Any, node: Any) -> None:
-    draft.requires_grad = output.requires_grad
-    facts = builder.reader.facts(output)
-    draft.shape, draft.dtype, draft.device = facts.shape, facts.dtype, facts.device
-    draft.version, draft.tensor = facts.version, builder.by_tensor.hold(output)
+    for name, fact in builder.facts(output).items():
+        setattr(draft, name, fact)
+    draft.requires_grad, draft.tensor = output.requires_grad, builder.by_tensor.hold(output)
 
 
 def _history(builder: Builder, draft: Draft, output: Any, node: Any) -> None:

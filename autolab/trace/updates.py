@@ -95,7 +95,7 @@ class Updates:
         self, optimizer: type, before: str, array: Any, parameter: Any, facts: optimizers.Facts
     ) -> None:
         builder = self.builder
-        known = builder._facts(parameter) | {"value": builder.value_of(parameter)}
+        known = builder.facts(parameter) | {"value": builder.value_of(parameter)}
         draft = builder.add(
             "update", op=optimizer.__name__, operands={"self": (before, 0)}, **known
         )
@@ -140,7 +140,7 @@ class Updates:
         facts, where they were looked at already."""
         builder = self.builder
         if known is None:
-            known = builder._facts(tensor) | {"value": builder.value_of(tensor)}
+            known = builder.facts(tensor) | {"value": builder.value_of(tensor)}
         draft = builder.add(
             "leaf",
             op=op,

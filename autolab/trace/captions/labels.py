@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -248,35 +248,14 @@ class Book:
         """A node with its formulas. `layer`, `update`: as of a Node."""
         tex, tex_numbers = attempt(lambda: self.forward(d), ("", ""))
         return Node(
-            d.id,
-            d.kind,
-            d.op,
-            d.grad_fn,
-            d.name,
-            d.label,
-            d.shape,
-            d.dtype,
-            d.device,
-            d.requires_grad,
-            d.value,
-            d.grad,
-            d.grad_before,
-            d.source,
-            d.module,
-            tex,
-            tex_numbers,
-            d.cut,
-            d.version,
-            tuple(replace(o, label=self.label(d.id, nr)) for nr, o in enumerate(d.outputs)),
-            d.attrs,
-            attempt(lambda: self.call(d), d.op),
-            layer,
-            d.error,
-            d.mark,
-            update,
+            **{name: getattr(d, name) for name in _SAME},
+            tex=tex,
+            tex_numbers=tex_numbers,
+            outputs=tuple(replace(o, label=self.label(d.id, i)) for i, o in enumerate(d.outputs)),
+            call=attempt(lambda: self.call(d), d.op),
+            layer=layer,
+            update=update,
             missing=d.missing if d.value is None else "",
-            again=d.again,
-            time=d.time,
         )
 
     def edges(self, edges: list[EdgeDraft], shots: list[Shot]) -> Sequence[Edge]:
@@ -434,6 +413,11 @@ class Book:
                 break
         found = found or truth.about(numbers, last, child.dtype)
         return f"{partial} {first} {numbers} {found} {last}" if found else f"{partial}{_is(known)}"  # type: ignore[arg-type]  # None has returned
+
+
+_MADE = {"tex", "tex_numbers", "outputs", "call", "layer", "update", "missing"}
+_SAME = [field.name for field in fields(Node) if field.name not in _MADE]
+"""Fields that a node has from its draft as they are."""
 
 
 def is_column(draft: Draft) -> bool:
