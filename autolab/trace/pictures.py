@@ -4,7 +4,7 @@ A trace keeps few numbers of a tensor; a feature map has thousands. For these no
 the trace is: the first channels of the first image, squares of numbers averaged to one where a map is wide.
 `Node.layer` holds them as plain JSON:
 
-    kind    "convolution", "max pooling", "average pooling", "batch norm", "layer norm" or "group norm"
+    kind    "convolution", "max pooling", "average pooling" or "batch norm"
     names   what x, w, b, y of the card are called in this trace
     card    [[name, sentence, TeX], …], see `cards`
     panels  pictures: `Maps` or `Statistics` as dicts
@@ -248,52 +248,33 @@ class Pictures:
         _picture(layer, "y", self._result(draft, layer))
 
     def _normalisation(self, draft: Draft, layer: _Layer, view: View) -> None:
-        batch, training = (
-            layer.op == "native_batch_norm",
-            bool(view.sizes.attrs.get("training", True)),
-        )
-        found = self._own_statistics(
-            draft, layer, view, "batch " if batch else "", not batch or training
-        )
-        if batch:
-            for column, name in (
-                ("running mean", "running_mean"),
-                ("running variance", "running_var"),
-            ):
-                found[column] = self._array(draft, name), not training
-        scale = {
+        training = bool(view.sizes.attrs.get("training", True))
+        columns = self._own_statistics(draft, layer, view, training) | {
+            "running mean": (self._array(draft, "running_mean"), not training),
+            "running variance": (self._array(draft, "running_var"), not training),
             "scale γ": (self._array(draft, "weight"), True),
             "shift β": (self._array(draft, "bias"), True),
         }
-        for columns in (found | scale,) if batch else (found, scale):
-            known = {
-                name: (values, used)
-                for name, (values, used) in columns.items()
-                if values is not None
-            }
-            if known:
-                layer.panels.append(panels.statistics(view, known))
+        known = {name: pair for name, pair in columns.items() if pair[0] is not None}
+        if known:
+            layer.panels.append(panels.statistics(view, known))
 
     def _own_statistics(
-        self, draft: Draft, layer: _Layer, view: View, prefix: str, used: bool
+        self, draft: Draft, layer: _Layer, view: View, used: bool
     ) -> dict[str, tuple[Any, bool]]:
         """Mean and variance of x. The operation saves them as mean and 1 / √(variance + eps) where it uses them."""
-        mean, inverse, eps = (
-            self._array(draft, "result1"),
-            self._array(draft, "result2"),
-            draft.attrs.get("eps"),
-        )
+        mean, inverse = self._array(draft, "result1"), self._array(draft, "result2")
+        eps = draft.attrs.get("eps")
         if used and mean is not None and inverse is not None and mean.size and eps is not None:
-            variance = np.maximum(
-                np.asarray(inverse, np.float64).ravel()[:MOST_ROWS] ** -2 - eps, 0
-            )
+            wide = np.asarray(inverse, np.float64).ravel()[:MOST_ROWS]
+            variance = np.maximum(wide**-2 - eps, 0)
         else:
             x = self._argument(draft, layer, "x")
             if x is None:
                 return {}
-            rows = panels.rows_of(view.sizes, x)
+            rows = panels.rows_of(x)
             mean, variance = rows.mean(1), rows.var(1)
-        return {f"{prefix}mean": (mean, used), f"{prefix}variance": (variance, used)}
+        return {"batch mean": (mean, used), "batch variance": (variance, used)}
 
     # -- the end ---------------------------------------------------------------------------------------------------
     def all(self, book: Book) -> dict[str, dict[str, Any]]:
@@ -340,7 +321,8 @@ def _pools(op: str) -> bool:
 
 
 def _op(draft: Draft) -> str:
-    """The operation, "" for one without pictures: volumes have none."""
+    """The operation, "" for one without pictures: volumes and transposed convolutions have none."""
     name = getattr(draft.record, "name", "")
-    volume = name == "convolution" and draft.shape is not None and len(draft.shape) > 4
-    return name if name in cards.OPS and not volume else ""
+    volume = draft.shape is not None and len(draft.shape) > 4
+    none = name == "convolution" and (volume or draft.attrs.get("transposed"))
+    return name if name in cards.OPS and not none else ""

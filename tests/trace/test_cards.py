@@ -47,16 +47,11 @@ CONVOLUTIONS = {
 }
 
 
-def tensors(groups=1, dims=2, transposed=False):
+def tensors(groups=1, dims=2):
     torch.manual_seed(0)
     sizes = (2, 4, 5, 6)[: 2 + dims]
     kernel = (3, 2)[:dims]
-    w = torch.randn(
-        *((4, 4 // groups) if transposed else (4, 4 // groups)),
-        *kernel,
-        dtype=torch.float64,
-        requires_grad=True,
-    )
+    w = torch.randn(4, 4 // groups, *kernel, dtype=torch.float64, requires_grad=True)
     x = torch.randn(*sizes, dtype=torch.float64, requires_grad=True)
     return x, w, torch.randn(4, dtype=torch.float64, requires_grad=True)
 
@@ -107,31 +102,6 @@ def test_the_gradient_rules_of_a_convolution_name_the_same_places():
         card["gradient of b"][1]
         == r"\bar{b}_{o} = \sum_{n=0}^{1} \sum_{i=0}^{2} \sum_{j=0}^{3} \bar{y}_{n,\,o,\,i,\,j}"
     )
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"stride": 2, "padding": 1, "output_padding": 1}, {"dilation": 2, "stride": (1, 3)}],
-)
-def test_the_formula_of_a_transposed_convolution(options):
-    x, w, b = tensors(transposed=True)
-    y = F.conv_transpose2d(x, w, b, **options)
-    card, _ = card_of(y, x=x, w=w, b=b)
-    tex = card["gradient of x"][1]
-    place = indices(tex.replace(r"\bar{y}", "Y"), "Y")
-    X, W = x.detach().numpy(), w.detach().numpy()
-    made = np.tile(b.detach().numpy()[None, :, None, None], (y.shape[0], 1, *y.shape[2:]))
-    for n, c, i, j in np.ndindex(*X.shape):
-        for o, u, v in np.ndindex(*W.shape[1:]):
-            target = at(place, {"n": n, "o": o, "i": i, "j": j, "u": u, "v": v})
-            if all(0 <= k < s for k, s in zip(target, made.shape)):
-                made[target] += X[n, c, i, j] * W[c, o, u, v]
-    np.testing.assert_allclose(made, y.detach().numpy(), rtol=1e-10)
-    sizes = [
-        tex.rpartition(" = ")[2] for name, (_, tex) in card.items() if name.startswith("output")
-    ]
-    assert sizes == ([str(n) for n in y.shape[2:]] if len(sizes) == 2 else [str(y.shape[2])])
-    assert f"= {X.size * math.prod(W.shape[1:]):,} forward" in card["multiplications"][0]
 
 
 def test_counts_of_lenets_first_layer():
@@ -224,17 +194,11 @@ def test_batch_norm_in_training_and_evaluation():
 
 
 def test_the_gradient_formulas_of_normalisation_are_its_gradients():
-    """What the cards of batch, layer and group norm say, computed in NumPy."""
+    """What the card of batch norm says, computed in NumPy."""
     torch.manual_seed(0)
     eps = 1e-5
     for make, shape, group in (
         (lambda: torch.nn.BatchNorm1d(3, dtype=torch.float64), (7, 3), lambda a: a.T),
-        (lambda: torch.nn.LayerNorm(3, dtype=torch.float64), (7, 3), lambda a: a),
-        (
-            lambda: torch.nn.GroupNorm(2, 4, dtype=torch.float64),
-            (3, 4, 5),
-            lambda a: a.reshape(6, 10),
-        ),
     ):
         layer, x = make(), torch.randn(*shape, dtype=torch.float64, requires_grad=True)
         with torch.no_grad():
@@ -253,12 +217,6 @@ def test_the_gradient_formulas_of_normalisation_are_its_gradients():
             - hat * (weighted * hat).mean(1, keepdims=True)
         ) / root
         np.testing.assert_allclose(back, group(x.grad.numpy()), rtol=1e-9, atol=1e-12)
-    card, _ = card_of(torch.nn.LayerNorm(3)(torch.rand(7, 3, requires_grad=True)))
-    assert card["mean and variance"][0].startswith(
-        "Each sample by itself, over its last dimension: 7 times over 3 numbers"
-    )
-    card, _ = card_of(torch.nn.GroupNorm(2, 4)(torch.rand(3, 4, 5, requires_grad=True)))
-    assert "6 times over 10 numbers" in card["mean and variance"][0]
 
 
 def test_every_card_is_mathml():
@@ -274,5 +232,5 @@ def test_every_card_is_mathml():
                     text.replace("divisor_override", "")
                 ), text
                 assert not tex or convert(tex).startswith("<math"), tex
-    assert len(kinds) >= 8
+    assert len(kinds) >= 5
     assert cards.OPS - torch.engine.core.op.OPS.keys() <= kinds

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from .convolution import convolution
 from .sizes import Line, Sizes, per_side
-from .normalization import batch_norm, group_norm, layer_norm
+from .normalization import batch_norm
 from .pooling import avg_pool, max_pool
 
 __all__ = ["OPS", "Line", "Sizes", "card", "per_side"]
@@ -21,12 +21,9 @@ _CARDS = {
     "convolution": convolution,
     "max_pool2d": max_pool,
     "max_pool2d_with_indices": max_pool,
-    "adaptive_max_pool2d": max_pool,
     "avg_pool2d": avg_pool,
     "_adaptive_avg_pool2d": avg_pool,
     "native_batch_norm": batch_norm,
-    "native_layer_norm": layer_norm,
-    "native_group_norm": group_norm,
 }
 OPS = frozenset(_CARDS)
 """Names of the operations that have a card."""

@@ -1,4 +1,4 @@
-"""Cards of convolutions, plain and transposed, in groups or not, whose windows move along one side or two."""
+"""Cards of convolutions, in groups or not, whose windows move along one side or two."""
 
 from __future__ import annotations
 
@@ -21,10 +21,6 @@ from .sizes import (
 )
 
 
-def convolution(sizes: Sizes) -> list[Line]:
-    return _transposed(sizes) if sizes.attrs.get("transposed") else _plain_convolution(sizes)
-
-
 class _Conv:
     """The numbers of one convolution, by name."""
 
@@ -33,16 +29,11 @@ class _Conv:
         self.dims = len(sizes.x) - 2
         self.n, self.c, *self.size = sizes.x
         self.o, self.out = sizes.y[1], sizes.y[2:]
-        self.kernel, self.groups, self.bias, self.weight = (
-            weight[2:],
-            attrs["groups"],
-            sizes.bias,
-            weight,
-        )
+        self.kernel, self.groups = weight[2:], attrs["groups"]
+        self.bias, self.weight = sizes.bias, weight
         self.stride, self.padding, self.dilation = (
             per_side(attrs[name], self.dims) for name in ("stride", "padding", "dilation")
         )
-        self.extra = per_side(attrs.get("output_padding", 0), self.dims)
         self.i, self.u, self.r = (list(letters[: self.dims]) for letters in (OUT, KERNEL, IN))
 
     def places(self, i: Sequence[str], u: Sequence[str]) -> list[str]:
@@ -79,7 +70,8 @@ def _where(conditions: Iterable[str]) -> str:
     return r"\substack{" + r" \\ ".join(conditions) + "}"
 
 
-def _plain_convolution(sizes: Sizes) -> list[Line]:
+def convolution(sizes: Sizes) -> list[Line]:
+    """The lines of a convolution."""
     c = _Conv(sizes)
     read, one = c.c // c.groups, (c.c // c.groups, *c.kernel)
     y, w = rf"y_{{{indices('n', 'o', c.i)}}}", rf"w_{{{indices('o', 'c', c.u)}}}"
@@ -122,57 +114,6 @@ def _plain_convolution(sizes: Sizes) -> list[Line]:
             rf"\bar{{y}}_{{{indices('n', 'o', c.i)}}} \cdot {x}",
         ),
     ]
-    return [forward, *size, _cost(total), _parameters(c), *back, *_bias_line(c)]
-
-
-def _transposed(sizes: Sizes) -> list[Line]:
-    c = _Conv(sizes)
-    per = c.o // c.groups
-    w = rf"w_{{{indices('c', 'o', c.u)}}}"
-    filters = (
-        ""
-        if c.groups == 1
-        else f" In {c.groups} groups, each with {c.c // c.groups} channels in, {per} out."
-    )
-    condition = _where(f"{p}={r}" for p, r in zip(c.places(c.i, c.u), c.r))
-    forward = Line(
-        "forward",
-        f"Each input number lays the kernel, times itself, into the output: {times((per, *c.kernel))} products. What "
-        f"overlaps is added up{', and the bias' if c.bias else ''}. It is the backward pass of a convolution.{filters}",
-        rf"y_{{{indices('n', 'o', c.r)}}} = {'b_{o} + ' if c.bias else ''}\sum_{{c}} \sum_{{{condition}}} "
-        rf"{w} \cdot x_{{{indices('n', 'c', c.i)}}}",
-    )
-
-    def side_size(side: int, letter: str) -> str:
-        n, k, s, p, d, e = (
-            v[side] for v in (c.size, c.kernel, c.stride, c.padding, c.dilation, c.extra)
-        )
-        symbols = f"({letter} - 1)s - 2p + d(k-1) + e + 1"
-        numbers = rf"({n} - 1) \cdot {s} - 2 \cdot {p} + {d} \cdot ({k}-1) + {e} + 1"
-        return f"{letter}' = {symbols} = {numbers} = {c.out[side]}"
-
-    size = lines_per_side(
-        c.dims,
-        side_size,
-        f"k kernel {by(c.kernel)}, s stride {by(c.stride)}, p padding {by(c.padding)}, d dilation {by(c.dilation)}, "
-        f"e output padding {by(c.extra)}",
-    )
-    placed = rf"\bar{{y}}_{{{indices('n', 'o', c.places(c.i, c.u))}}}"
-    back = [
-        Line(
-            "gradient of x",
-            "An ordinary convolution of the gradient: each input number collects what its window in the output got, times "
-            f"the kernel: {times((per, *c.kernel))} products.",
-            rf"\bar{{x}}_{{{indices('n', 'c', c.i)}}} = \sum_{{o}} {_sums(c.u, c.kernel)} {w} \cdot {placed}",
-        ),
-        Line(
-            "gradient of w",
-            f"Each weight met every input number of its channel: the sum of {times((c.n, *c.size))} products.",
-            rf"\bar{{w}}_{{{indices('c', 'o', c.u)}}} = {_sums(['n', *c.i], [c.n, *c.size])} "
-            rf"x_{{{indices('n', 'c', c.i)}}} \cdot {placed}",
-        ),
-    ]
-    total = times((c.n, c.c, *c.size, per, *c.kernel))
     return [forward, *size, _cost(total), _parameters(c), *back, *_bias_line(c)]
 
 

@@ -1,4 +1,4 @@
-"""Cards of batch, layer and group normalisation."""
+"""Cards of batch normalisation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from ..captions.formulas import scientific
 from ..values import written
-from .sizes import OUT, Line, Sizes, indices, per_side, times
+from .sizes import OUT, Line, Sizes, indices, times
 
 
 def _eps(sizes: Sizes) -> str:
@@ -15,9 +15,8 @@ def _eps(sizes: Sizes) -> str:
     return r"\varepsilon" if eps is None else scientific(written(eps))
 
 
-def _affine(sizes: Sizes, feature: str, at: str, over: str, count: str) -> list[Line]:
-    """Lines for scale and shift, one of each per `feature`: how many there are, and their gradients."""
-    where = "per channel" if feature == "c" else "per position"
+def _affine(sizes: Sizes, at: str, over: str, count: str) -> list[Line]:
+    """Lines for scale and shift, one of each per channel: how many there are, and their gradients."""
     if sizes.weight is None and not sizes.bias:
         return [Line("parameters", "None: made without weight and bias.")]
     features = math.prod(sizes.weight) if sizes.weight else sizes.x[1]
@@ -25,16 +24,16 @@ def _affine(sizes: Sizes, feature: str, at: str, over: str, count: str) -> list[
     kinds = (
         f"{features:,} scales γ and as many shifts β: {2 * features:,}" if both else f"{features:,}"
     )
-    lines = [Line("parameters", f"{kinds}, one {where}.")]
+    lines = [Line("parameters", f"{kinds}, one per channel.")]
     if sizes.weight is not None:
-        tex = rf"\bar{{\gamma}}_{{{feature}}} = \sum_{{{over}}} \bar{{y}}_{{{at}}} \cdot \hat{{x}}_{{{at}}}"
+        tex = rf"\bar{{\gamma}}_{{c}} = \sum_{{{over}}} \bar{{y}}_{{{at}}} \cdot \hat{{x}}_{{{at}}}"
         lines.append(
-            Line("gradient of the scale γ", f"The sum of {count} products, one {where}.", tex)
+            Line("gradient of the scale γ", f"The sum of {count} products, one per channel.", tex)
         )
     if sizes.bias:
-        tex = rf"\bar{{\beta}}_{{{feature}}} = \sum_{{{over}}} \bar{{y}}_{{{at}}}"
+        tex = rf"\bar{{\beta}}_{{c}} = \sum_{{{over}}} \bar{{y}}_{{{at}}}"
         lines.append(
-            Line("gradient of the shift β", f"The sum of {count} gradients, one {where}.", tex)
+            Line("gradient of the shift β", f"The sum of {count} gradients, one per channel.", tex)
         )
     return lines
 
@@ -50,7 +49,7 @@ def batch_norm(sizes: Sizes) -> list[Line]:
     top = r"\gamma_{c}" if sizes.weight is not None else "1"
     scale = rf"\frac{{{top}}}{{{root}}}"
     forward = rf"y_{{{at}}} = {gamma}\hat{{x}}_{{{at}}}{beta}, \quad \hat{{x}}_{{{at}}} = \frac{{x_{{{at}}} - \mu_{{c}}}}{{{root}}}"
-    affine = _affine(sizes, "c", at, over, times((n, *size)))
+    affine = _affine(sizes, at, over, times((n, *size)))
     if not training:
         return [
             Line(
@@ -107,56 +106,3 @@ def batch_norm(sizes: Sizes) -> list[Line]:
         ),
         *affine[1:],
     ]
-
-
-def _rows_norm(
-    sizes: Sizes, m: int, rows: int, row: str, at: str, feature: str, words: str, count: str
-) -> list[Line]:
-    """Layer and group norm: each row (`row` its index) of `m` numbers is normalised by itself."""
-    eps = _eps(sizes)
-    gamma = rf"\gamma_{{{feature}}} \cdot " if sizes.weight is not None else ""
-    beta = rf" + \beta_{{{feature}}}" if sizes.bias else ""
-    root = rf"\sqrt{{\sigma_{{{row}}}^{{2}} + {eps}}}"
-    g = rf"\gamma_{{{feature}}} \bar{{y}}" if sizes.weight is not None else r"\bar{y}"
-    affine = _affine(sizes, feature, at, indices("n", "i") if feature == "c" else row, count)
-    return [
-        Line(
-            "mean and variance",
-            f"{words}: {rows:,} times over {m:,} numbers, in training and evaluation alike.",
-            rf"\mu_{{{row}}} = \frac{{1}}{{{m}}} \sum x_{{{at}}}, \quad "
-            rf"\sigma_{{{row}}}^{{2}} = \frac{{1}}{{{m}}} \sum (x_{{{at}}} - \mu_{{{row}}})^{{2}}",
-        ),
-        Line(
-            "forward",
-            "Mean 0 and variance 1, then scale γ and shift β.",
-            rf"y_{{{at}}} = {gamma}\hat{{x}}_{{{at}}}{beta}, \quad \hat{{x}}_{{{at}}} = \frac{{x_{{{at}}} - \mu_{{{row}}}}}{{{root}}}",
-        ),
-        Line(
-            "multiplications",
-            f"3 for each number: its square, by 1/√(σ² + ε), by γ: {times((*sizes.x, 3))}.",
-        ),
-        affine[0],
-        Line(
-            "gradient of x",
-            "Less its mean, and less its part along x̂: a shift or a scale of all that is normalised together changes nothing.",
-            rf"\bar{{x}}_{{{at}}} = \frac{{1}}{{{root}}} \cdot \left( {g}_{{{at}}} - \frac{{1}}{{{m}}} \sum {g} - "
-            rf"\hat{{x}}_{{{at}}} \cdot \frac{{1}}{{{m}}} \sum {g} \cdot \hat{{x}} \right)",
-        ),
-        *affine[1:],
-    ]
-
-
-def layer_norm(sizes: Sizes) -> list[Line]:
-    shape = per_side(sizes.attrs["normalized_shape"], 1)
-    m = math.prod(shape)
-    rows = math.prod(sizes.x) // max(1, m)
-    words = f"Each sample by itself, over its last {'dimension' if len(shape) == 1 else f'{len(shape)} dimensions'}"
-    return _rows_norm(sizes, m, rows, "n", r"n,\,k", "k", words, f"{rows:,}")
-
-
-def group_norm(sizes: Sizes) -> list[Line]:
-    n, channels, *size = sizes.x
-    groups = sizes.attrs["group"]
-    words = f"Each sample's {channels} channels in {groups} {'group' if groups == 1 else 'groups'}"
-    m = channels // groups * math.prod(size)
-    return _rows_norm(sizes, m, n * groups, r"n,g", r"n,\,c,\,i", "c", words, times((n, *size)))

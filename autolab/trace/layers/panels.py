@@ -27,12 +27,9 @@ KINDS = {
     "convolution": "convolution",
     "max_pool2d": "max pooling",
     "max_pool2d_with_indices": "max pooling",
-    "adaptive_max_pool2d": "max pooling",
     "avg_pool2d": "average pooling",
     "_adaptive_avg_pool2d": "average pooling",
     "native_batch_norm": "batch norm",
-    "native_layer_norm": "layer norm",
-    "native_group_norm": "group norm",
 }
 TITLES = {
     ("x", False): "x, feature maps in",
@@ -282,10 +279,7 @@ def crop_of(sizes: cards.Sizes) -> Crop:
 def winners(sizes: cards.Sizes, x: np.ndarray, crop: Crop) -> list[Any]:
     """For each map the places that won a window of the crop: [[row, column, how many], …]."""
     planes = np.ascontiguousarray(images(sizes.op, x)[: POOL[0]])
-    if sizes.op == "adaptive_max_pool2d":
-        won = kernels.adaptive_maximum(planes, sizes.y[-2:])[1]
-    else:
-        won = kernels.max_indices(planes, _windows(planes.shape[-2:], sizes.attrs))
+    won = kernels.max_indices(planes, _windows(planes.shape[-2:], sizes.attrs))
     marks = []
     for plane in won[:, crop.out[0], crop.out[1]]:
         counts: dict[tuple[int, int], int] = {}
@@ -369,7 +363,7 @@ def kernel_maps(
     view: View, what: str, weight: np.ndarray, run: int, edge: str | None
 ) -> Callable[[], Maps]:
     """Each kernel of the first filters and channels; a filter is a row."""
-    groups, turned = view.sizes.attrs["groups"], bool(view.sizes.attrs.get("transposed"))
+    groups = view.sizes.attrs["groups"]
     weight = weight[:, :, None] if weight.ndim == 3 else weight
     first, second, height, _ = weight.shape
     rows, columns = min(first, view.detail[0]), min(second, MOST_INPUTS, view.detail[0])
@@ -377,8 +371,6 @@ def kernel_maps(
 
     def name(a: int, b: int) -> str:
         other = a // (first // groups) * second + b
-        if turned:
-            return f"channel {a} → filter {other}"
         return f"filter {a}" if second == 1 == groups else f"filter {a} ← channel {other}"
 
     def picture() -> Maps:  # what it uses holds no weight
@@ -386,10 +378,9 @@ def kernel_maps(
             [name(a, b) for a in range(rows) for b in range(columns)],
             TITLES[what, run > 0],
         )
-        words = ("channel", "filter") if turned else ("filter", "input channel")
         notes = [
-            _some(first, rows, words[0]),
-            _some(second, columns, words[1]) + (" of a group" if groups > 1 else "")
+            _some(first, rows, "filter"),
+            _some(second, columns, "input channel") + (" of a group" if groups > 1 else "")
             if second > 1
             else "",
             _averaged(factor, height),
@@ -403,16 +394,10 @@ def kernel_maps(
 
 
 # -- statistics --------------------------------------------------------------------------------------------------------
-def rows_of(sizes: cards.Sizes, x: np.ndarray) -> np.ndarray:
+def rows_of(x: np.ndarray) -> np.ndarray:
     """What each mean is taken over, as the rows of a matrix; the first rows only."""
-    if sizes.op == "native_batch_norm":
-        part = np.moveaxis(x[:, :MOST_ROWS], 1, 0)
-        return np.asarray(part, np.float64).reshape(part.shape[0], -1)
-    if sizes.op == "native_layer_norm":
-        length = math.prod(cards.per_side(sizes.attrs["normalized_shape"], 1))
-    else:
-        length = math.prod(x.shape[1:]) // sizes.attrs["group"]
-    return np.asarray(x.reshape(-1, length)[:MOST_ROWS], np.float64)
+    part = np.moveaxis(x[:, :MOST_ROWS], 1, 0)
+    return np.asarray(part, np.float64).reshape(part.shape[0], -1)
 
 
 def column(
@@ -429,42 +414,21 @@ def column(
 
 
 def statistics(view: View, columns: dict[str, tuple[Any, bool]]) -> Statistics:
-    """A table of `columns`: name -> (one number for each row, whether y was computed with it)."""
-    sizes = view.sizes
-    kind, training = KINDS[sizes.op], bool(sizes.attrs.get("training", True))
+    """A table of `columns`: name -> (one number for each channel, whether y was computed with it)."""
+    training, total = bool(view.sizes.attrs.get("training", True)), view.sizes.x[1]
     scale = not any("mean" in name for name in columns)
-    word, total = "channel", sizes.x[1] if len(sizes.x) > 1 else 1
     title = "scale and shift" if scale else "mean and variance"
     used = "training: the batch's own mean and variance were used" if training else (
         "evaluation: the running mean and variance were used, not the batch's"
     )  # fmt: skip
     if training and "running mean" in columns:
         used += "; the running ones are shown as they are after this step"
-    if kind == "layer norm":
-        length = math.prod(cards.per_side(sizes.attrs["normalized_shape"], 1))
-        word, total = (
-            ("position", length) if scale else ("sample", math.prod(sizes.x) // max(1, length))
-        )
-    elif kind == "group norm" and not scale:
-        word, total = "group", sizes.x[0] * sizes.attrs["group"]
-    if kind != "batch norm":
-        used = (
-            f"one of each for every {word}"
-            if scale
-            else f"each {word} by itself, in training and evaluation alike"
-        )
     shown = min(total, MOST_ROWS)
-    names = [f"{word} {i}" for i in range(shown)]
-    if word == "group":
-        names = [
-            f"image {i // sizes.attrs['group']}, group {i % sizes.attrs['group']}"
-            for i in range(shown)
-        ]
     return Statistics(
         title,
-        _caption(used, _some(total, shown, word)),
-        f"{title}, {shown} {word if shown == 1 else word + 's'}; {used}.",
-        names,
+        _caption(used, _some(total, shown, "channel")),
+        f"{title}, {shown} {'channel' if shown == 1 else 'channels'}; {used}.",
+        [f"channel {i}" for i in range(shown)],
         [column(name, values, of_y, shown) for name, (values, of_y) in columns.items()],
-        [[f"{p}mean", f"{p}variance"] for p in ("batch ", "running ", "") if f"{p}mean" in columns],
+        [[f"{p}mean", f"{p}variance"] for p in ("batch ", "running ") if f"{p}mean" in columns],
     )

@@ -80,15 +80,10 @@ _NO_PARAMETERS = Line("parameters", "None: nothing is learned here.")
 
 
 def max_pool(sizes: Sizes) -> list[Line]:
-    adaptive = sizes.op == "adaptive_max_pool2d"
-    x, window, lines = _adaptive(sizes) if adaptive else _windowed(sizes)
-    cost = Line("multiplications", "None: numbers are only compared.")
-    if not adaptive:
-        compared = math.prod(_pool_sizes(sizes)[0]) - 1
-        total = times((*sizes.y, compared))
-        cost = Line(
-            "multiplications", f"None: {total} comparisons, {compared} for each output number."
-        )
+    x, window, lines = _windowed(sizes)
+    compared = math.prod(_pool_sizes(sizes)[0]) - 1
+    total = times((*sizes.y, compared))
+    cost = Line("multiplications", f"None: {total} comparisons, {compared} for each output number.")
     return [
         Line(
             "forward",
