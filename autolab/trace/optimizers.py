@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .reader import is_tensor
-from .captions.terms import Line, Term, function, named
+from .captions.terms import Line, Term, root, named
 
 
 @dataclass(slots=True)
@@ -41,29 +41,21 @@ class Sheet:
         self.g = self.let("g", -grad) if facts.settings.get("maximize") else grad
         self.lr, self.step = self.setting("lr"), named("t", self.after("step"))
 
-    @property
-    def known(self) -> bool:
-        return self.facts.before is not None
-
     def on(self, setting: str) -> bool:
         return bool(number(self.facts.settings.get(setting)))
 
-    def setting(self, name: str, tex: str | None = None) -> Term:
+    def setting(self, name: str) -> Term:
         """A setting, by its name; `betas[0]` and the like by their position."""
         base, _, place = name.rstrip("]").partition("[")
         value: Any = self.facts.settings.get(base)
         value = number(value[int(place)] if place else value)
-        shown = {
-            "betas[0]": "beta1",
-            "betas[1]": "beta2",
-            "etas[0]": "eta1",
-            "etas[1]": "eta2",
-        }.get(name, name)
-        return named(shown, None if value is None else float(value), tex)
+        shown = {"betas[0]": "beta1", "betas[1]": "beta2"}.get(name, name)
+        return named(shown, None if value is None else float(value))
 
-    def old(self, key: str, symbol: str, tex: str | None = None, start: float = 0.0) -> Term:
+    def old(self, key: str, symbol: str) -> Term:
         """A number of the parameter's state, as it was before the step."""
-        return named(symbol, self.facts.state_before.get(key, start) if self.known else None, tex)
+        known = self.facts.before is not None
+        return named(symbol, self.facts.state_before.get(key, 0.0) if known else None)
 
     def after(self, key: str) -> float | None:
         return self.facts.state_after.get(key)
@@ -75,9 +67,9 @@ class Sheet:
         self.lines.append(Line(symbol, found.forms[1], term, result))
         return found
 
-    def mean(self, symbol: str, key: str, weight: Term, of: Term, tex: str | None = None) -> Term:
+    def mean(self, symbol: str, key: str, weight: Term, of: Term) -> Term:
         """A running mean: weight * mean + (1 - weight) * of."""
-        return self.let(symbol, weight * self.old(key, symbol, tex) + (1 - weight) * of, key, tex)
+        return self.let(symbol, weight * self.old(key, symbol) + (1 - weight) * of, key)
 
     def decayed(self) -> Term:
         """The gradient, with weight_decay * w added where that is asked for."""
@@ -122,70 +114,18 @@ def _adam(s: Sheet) -> None:
     beta1, beta2 = s.setting("betas[0]"), s.setting("betas[1]")
     m = s.mean("m", "exp_avg", beta1, d)
     v = s.mean("v", "exp_avg_sq", beta2, d * d)
-    if s.on("amsgrad"):
-        v = s.let(
-            "v_max",
-            function("max", s.old("max_exp_avg_sq", "v_max", _V_MAX), v),
-            "max_exp_avg_sq",
-            _V_MAX,
-        )
     m_hat = s.let("m_hat", m / (1 - beta1**s.step), tex=r"\hat{m}")
     v_hat = s.let("v_hat", v / (1 - beta2**s.step), tex=r"\hat{v}")
-    s.done(w - s.lr * m_hat / (function("sqrt", v_hat) + s.setting("eps")))
-
-
-_V_MAX = r"v_{\mathrm{max}}"
-
-
-def _adagrad(s: Sheet) -> None:
-    d = s.decayed()
-    total = s.let(
-        "s",
-        s.old("sum", "s", start=float(s.facts.settings["initial_accumulator_value"])) + d * d,
-        "sum",
-    )
-    lr = s.lr / (1 + (s.step - 1) * s.setting("lr_decay")) if s.on("lr_decay") else s.lr
-    s.done(s.w - lr * d / (function("sqrt", total) + s.setting("eps")))
-
-
-def _adadelta(s: Sheet) -> None:
-    d, rho, eps = s.decayed(), s.setting("rho"), s.setting("eps")
-    v = s.mean("v", "square_avg", rho, d * d)
-    delta = s.let(
-        "delta", function("sqrt", s.old("acc_delta", "u") + eps) / function("sqrt", v + eps) * d
-    )
-    s.mean("u", "acc_delta", rho, delta * delta)
-    s.done(s.w - s.lr * delta)
-
-
-def _rmsprop(s: Sheet) -> None:
-    d, alpha = s.decayed(), s.setting("alpha")
-    v = s.mean("v", "square_avg", alpha, d * d)
-    if s.on("centered"):
-        a = s.mean("a", "grad_avg", alpha, d)
-        v = v - a * a
-    spread = function("sqrt", v) + s.setting("eps")
-    if s.on("momentum"):
-        b = s.let(
-            "b",
-            s.setting("momentum") * s.old("momentum_buffer", "b") + d / spread,
-            "momentum_buffer",
-        )
-        return s.done(s.w - s.lr * b)
-    return s.done(s.w - s.lr * d / spread)
+    s.done(w - s.lr * m_hat / (root(v_hat) + s.setting("eps")))
 
 
 _RULES: dict[str, Callable[[Sheet], None]] = {
     "SGD": _sgd,
     "Adam": _adam,
     "AdamW": _adam,
-    "Adagrad": _adagrad,
-    "Adadelta": _adadelta,
-    "RMSprop": _rmsprop,
 }
 SETTINGS = (
-    "lr", "momentum", "dampening", "nesterov", "betas", "alpha", "rho", "eps", "weight_decay", "lr_decay",
-    "momentum_decay", "lambd",
+    "lr", "momentum", "dampening", "nesterov", "betas", "alpha", "rho", "eps", "weight_decay",
     "amsgrad", "centered", "maximize",
 )  # fmt: skip
 """What a step's sentence and Details say of a parameter group, in this order; others change no number of the
@@ -204,17 +144,18 @@ _OURS = ("autolab.optim.", "torch.optim.")  # both compute the same
 
 
 def lines(cls: type, facts: Facts) -> list[Line]:
-    """The lines of a step of an optimizer of that class, [] for one whose arithmetic is not written here: LBFGS, and a
+    """The lines of a step of an optimizer of that class, [] for one whose arithmetic is not written here, as a
     learner's own."""
     kind = next((c for c in cls.__mro__ if not _STEPS.isdisjoint(vars(c))), cls)
     rule = _RULES.get(kind.__name__)
     changed = any(
         not c.__module__.startswith(_OURS) for c in cls.__mro__ if not _PARTS.isdisjoint(vars(c))
     )
-    if rule is None or not kind.__module__.startswith(_OURS) or changed:
+    told = rule is not None and not facts.settings.get("amsgrad")
+    if not told or not kind.__module__.startswith(_OURS) or changed:
         return []
     sheet = Sheet(facts)
-    rule(sheet)
+    _RULES[kind.__name__](sheet)
     return sheet.lines
 
 

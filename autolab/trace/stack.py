@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -62,12 +64,16 @@ def at(
 def in_optimizer() -> bool:
     """Whether the innermost code, but for the package's own and PyTorch's plumbing, is that of an optimizer of
     PyTorch's."""
-    frame: FrameType | None = sys._getframe(1)
-    kind = ""
-    while frame is not None and not kind:
-        kind = _kind(frame.f_code.co_filename, frame.f_code.co_name, "torch")
+    kinds = (_kind(f.f_code.co_filename, f.f_code.co_name, "torch") for f in _frames())
+    return next(filter(None, kinds), "") == "optimizer"
+
+
+def _frames(frame: FrameType | None = None) -> Iterator[FrameType]:
+    """`frame` (default: that of the caller's caller) and those around it."""
+    frame = frame or sys._getframe(2)
+    while frame is not None:
+        yield frame
         frame = frame.f_back
-    return kind == "optimizer"
 
 
 @functools.cache
@@ -98,37 +104,23 @@ _KINDS = {
 
 def clearing() -> Any:
     """The optimizer or module of PyTorch's whose `zero_grad()` is running, or None."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if code.co_name == "zero_grad" and names.inside(code.co_filename):
+    for frame in itertools.takewhile(names.ours, _frames()):
+        if frame.f_code.co_name == "zero_grad":
             return frame.f_locals.get("self")
-        if not names.inside(code.co_filename):
-            return None
-        frame = frame.f_back
     return None
 
 
 def custom_function() -> FrameType | None:
     """The outermost call of a custom function of PyTorch's that is running."""
-    frame: FrameType | None = sys._getframe(1)
     found = None
-    while frame is not None:
-        if (
-            frame.f_code.co_name == "apply"
-            and _kind(frame.f_code.co_filename, "apply", "torch") == "apply"
-        ):
+    for frame in _frames():
+        code = frame.f_code
+        if code.co_name == "apply" and _kind(code.co_filename, "apply", "torch") == "apply":
             found = frame
-        frame = frame.f_back
     return found
 
 
 def lines(frame: FrameType | None) -> Lines:
     """Where the learner's code is: file and line of every frame of it, from `frame` outwards."""
-    found = []
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        if not names.inside(filename):
-            found.append((filename, frame.f_lineno))
-        frame = frame.f_back
-    return tuple(found)
+    around = _frames(frame) if frame is not None else ()
+    return tuple([(f.f_code.co_filename, f.f_lineno) for f in around if not names.ours(f)])

@@ -87,12 +87,11 @@ def constant(value: float) -> Term:
     return named(digits(value), value, formulas.scientific(digits(value)))
 
 
-def function(name: str, *args: Term) -> Term:
-    """sqrt or max of terms."""
-    work, tex = _FUNCTIONS[name]
-    lists = map(", ".join, zip(*(a.forms for a in args)))
-    forms = tuple(tex.format(x) if i % 2 else f"{name}({x})" for i, x in enumerate(lists))
-    return Term(forms, _worked(work, *args), all(a.full for a in args))
+def root(term: Term) -> Term:
+    """The square root of a term."""
+    forms = [rf"\sqrt{{{x}}}" if i % 2 else f"sqrt({x})" for i, x in enumerate(term.forms)]
+    exact = _worked(lambda x: math.sqrt(x) if x >= 0 else math.nan, term)
+    return Term(tuple(forms), exact, term.full)
 
 
 @dataclass(frozen=True)
@@ -133,12 +132,6 @@ class Line:
 def _is_full(shown: str, value: float) -> bool:
     """Whether a number's digits are all shown, as far as float32 has them."""
     return value != value or math.isclose(float(shown), value, rel_tol=2**-24)
-
-
-_FUNCTIONS: dict[str, tuple[Any, str]] = {
-    "sqrt": (lambda x: math.sqrt(x) if x >= 0 else math.nan, r"\sqrt{{{0}}}"),
-    "max": (max, r"\max\left({0}\right)"),
-}
 
 
 def _term(item: Any) -> Term:
