@@ -50,12 +50,10 @@ def _value_of_literal(item: Any, kind: str, sign: str) -> Value:
 
 class Builder:
     """See the module's docstring. `weak` lets tensors and graph nodes die while a long recording goes on; without
-    `values` or `formulas` the trace has none, and a big graph is done sooner."""
+    `formulas` the trace has none, and a big graph is done sooner."""
 
-    def __init__(
-        self, reader: Reader, *, weak: bool = False, values: bool = True, formulas: bool = True
-    ) -> None:
-        self.reader, self.values, self.formulas, self.recording = reader, values, formulas, weak
+    def __init__(self, reader: Reader, *, weak: bool = False, formulas: bool = True) -> None:
+        self.reader, self.formulas, self.recording = reader, formulas, weak
         self.nodes: list[Draft] = []
         self._by_id: dict[str, Draft] = {}
         self.given = 0  # nodes that no operation made
@@ -110,9 +108,7 @@ class Builder:
         return self._by_id[node_id]
 
     def value_of(self, item: Any, dtype: str = "") -> Value | None:
-        """The Value of a tensor, an array or a number; None when values are not wanted."""
-        if not self.values:
-            return None
+        """The Value of a tensor, an array or a number; None for a tensor without numbers."""
         if isinstance(item, (np.ndarray, np.generic)):
             return Value.of(item, dtype)
         if is_tensor(item):
@@ -180,9 +176,9 @@ class Builder:
             self.raw[node_id, nr] = item
         return node_id
 
-    def _literal(self, item: Any, kind: str) -> Value | None:
+    def _literal(self, item: Any, kind: str) -> Value:
         sign = "" if item and item.__class__ is not complex else repr(item)
-        return _value_of_literal(item, kind, sign) if self.values else None
+        return _value_of_literal(item, kind, sign)
 
     def _unchanged(self, node_id: str, tensor: Any) -> bool:
         """Whether a tensor still has the value that its node shows, as its version tells."""
@@ -462,7 +458,7 @@ class Builder:
     def _learn(self, tensor: Any) -> None:
         """A saved tensor that is another operation's result tells that result's value."""
         fn = None if tensor is None else self.reader.grad_fn(tensor)
-        if not self.values or fn is None:
+        if fn is None:
             return
         node_id = self.by_fn.get(fn)
         if node_id is not None:

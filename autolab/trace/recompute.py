@@ -70,8 +70,6 @@ def _compute(
     if known and not (few and _leaves(builder, draft)):
         return 0
     try:
-        if not builder.values:
-            raise Unknown("this trace was made without values")
         operands = _operands(builder, draft, changed)
         work = _work(draft, operands)
         if work > left:  # something smaller may still be done
@@ -79,8 +77,7 @@ def _compute(
         results = _run(builder, draft, operands)
     except Unknown as why:
         if not known:
-            reason = f"{UNKEPT}, and it is not computed again: {why}"
-            draft.missing = draft.missing or (reason if builder.values else str(why))
+            draft.missing = draft.missing or f"{UNKEPT}, and it is not computed again: {why}"
         return 0
     if known and not _same(builder, draft, results[0]):
         draft.unlike |= {*draft.operands}

@@ -105,12 +105,7 @@ def _belongs(draft: Draft, slots: set[str]) -> bool:
     """Whether a leaf or constant is part of a module, not handed to it: a parameter, a buffer, a number in its code."""
     if draft.kind == "data" and draft.shape == () and not draft.name:
         return True
-    return is_parameter(draft) or "." in draft.name or bool(slots) and slots <= STATE
-
-
-def is_parameter(draft: Draft) -> bool:
-    tensor = draft.held()
-    return any(kind.__name__ == "Parameter" for kind in type(tensor).__mro__)
+    return draft.parameter or "." in draft.name or bool(slots) and slots <= STATE
 
 
 def name_parameters(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> None:
@@ -171,7 +166,7 @@ def from_names(nodes: list[Draft], types: Mapping[str, str]) -> None:
 def _named_module(draft: Draft, nodes: list[Draft]) -> list[str] | None:
     for parent, _ in draft.operands.values():
         leaf = nodes[int(parent[1:])]
-        if leaf.kind != "op" and "." in leaf.name and is_parameter(leaf):
+        if leaf.kind != "op" and "." in leaf.name and leaf.parameter:
             return leaf.name.split(".")[:-1]
     return None
 

@@ -41,7 +41,8 @@ class _Change:
     optimizer: type
     call: str
     facts: optimizers.Facts
-    moved: Callable[[], float | None]
+    before: Copy | None
+    after: Copy | None
 
 
 class Updates:
@@ -54,7 +55,7 @@ class Updates:
         self._depth = 0
         self._group: tuple[Any, dict[str, Any]] = None, {}  # of this step: a group, its settings
         self._before: dict[
-            int, tuple[str, Any, optimizers.Facts]
+            int, tuple[str, Copy | None, optimizers.Facts]
         ] = {}  # of the parameters that are being changed
         self._changes: dict[str, _Change] = {}
 
@@ -78,12 +79,11 @@ class Updates:
             facts = optimizers.Facts("", self._group[1])
             self._look(optimizer, parameter, facts, False)
             leaf = self.builder.leaf(parameter)
-            array = self._numbers(self.builder.draft(leaf).value, parameter)
-            self._before[id(parameter)] = leaf, array, facts
+            self._before[id(parameter)] = leaf, _copied(self.builder.draft(leaf)), facts
         elif id(parameter) in self._before:
-            before, array, facts = self._before.pop(id(parameter))
+            before, copy, facts = self._before.pop(id(parameter))
             self._look(optimizer, parameter, facts, True)
-            self._changed_by(type(optimizer), before, array, parameter, facts)
+            self._changed_by(type(optimizer), before, copy, parameter, facts)
 
     def moved(self, optimizer: type, leaf: Any) -> None:
         """An optimizer whose arithmetic is not told moved a parameter, by an operation in place."""
@@ -92,7 +92,12 @@ class Updates:
             self._changed_by(optimizer, before, None, leaf, optimizers.Facts("", {}))
 
     def _changed_by(
-        self, optimizer: type, before: str, array: Any, parameter: Any, facts: optimizers.Facts
+        self,
+        optimizer: type,
+        before: str,
+        copy: Copy | None,
+        parameter: Any,
+        facts: optimizers.Facts,
     ) -> None:
         builder = self.builder
         known = builder.facts(parameter) | {"value": builder.value_of(parameter)}
@@ -100,28 +105,18 @@ class Updates:
             "update", op=optimizer.__name__, operands={"self": (before, 0)}, **known
         )
         builder.edge(before, 0, draft.id, 0, differentiable=False, update=True)
-        now = None if array is None else self._numbers(draft.value, parameter)
-        moved = _moved(array, now)
         call = self.steps[-1].call if self.steps else ""
-        self._changes[draft.id] = _Change(optimizer, call, facts, moved)
+        self._changes[draft.id] = _Change(optimizer, call, facts, copy, _copied(draft))
         if self.steps:
             self.steps[-1].nodes.append(draft.id)
         self.after(parameter, before, draft.id, known=known)
-
-    def _numbers(self, value: Value | None, tensor: Any) -> Any:
-        """The numbers that a tensor has now: those of its value where they were copied for that."""
-        copy = None if value is None else value.copied
-        return np.array(self._array(tensor)) if copy is None else copy
-
-    def _array(self, tensor: Any) -> Any:
-        return np.asarray(self.builder.reader.array(tensor))
 
     def _look(self, optimizer: Any, parameter: Any, facts: optimizers.Facts, is_over: bool) -> None:
         """Notes value, gradient and state of a parameter of one number, before the step or after it."""
         if not is_over:
             state = optimizer.state.get(parameter, {})
             facts.kept = frozenset([name for name, value in state.items() if value is not None])
-        if parameter.numel() != 1 or not self.builder.values:
+        if parameter.numel() != 1:
             return
         number = optimizers.number
         found = {k: number(v) for k, v in optimizer.state.get(parameter, {}).items()}
@@ -263,7 +258,7 @@ class Updates:
             "name": change.facts.name,
             "settings": optimizers.settings(change.facts.settings),
             "lines": [line.to_json() for line in lines],
-            "change": _change(before.value, draft.value, change.moved()),
+            "change": _change(before.value, draft.value, _moved(change.before, change.after)),
         }
 
     def _in_place(self, draft: Draft, book: Book) -> dict[str, Any]:
@@ -314,19 +309,16 @@ def _settings_of(group: dict[str, Any]) -> dict[str, Any]:
 _PLAIN = (bool, int, float, str, tuple, type(None))
 
 
-def _moved(before: Any, after: Any) -> Callable[[], float | None]:
-    """What finds how far the numbers of a parameter moved at most; of copies of few numbers, when it is asked for."""
-    if before is None or after is None:
-        return lambda: None
+def _copied(draft: Draft) -> Copy | None:
+    """Return the copy of few numbers that a value is, as long as nobody has asked for them."""
+    return None if draft.value is None else draft.value.copied
 
-    def farthest() -> float | None:
-        one, other = (i.array() if isinstance(i, Copy) else i for i in (before, after))
-        return float(np.abs(other.astype(float) - one).max()) if one.size else None
 
-    if isinstance(before, Copy) and isinstance(after, Copy):
-        return farthest
-    distance = farthest()
-    return lambda: distance
+def _moved(before: Copy | None, after: Copy | None) -> float | None:
+    """Return how far the numbers of a small parameter moved at most."""
+    if before is None or after is None or not before.array().size:
+        return None
+    return float(np.abs(after.array().astype(float) - before.array()).max())
 
 
 def _change(before: Value | None, after: Value | None, moved: float | None) -> str:

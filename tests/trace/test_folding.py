@@ -28,9 +28,7 @@ def resnet():
     torch.manual_seed(0)
     model = models.resnet18()
     loss = nn.functional.cross_entropy(model(torch.randn(2, 3, 32, 32)), torch.tensor([1, 2]))
-    return Folding(
-        trace(loss, dict(model.named_parameters()), backward=False, values=False, formulas=False)
-    )
+    return Folding(trace(loss, dict(model.named_parameters()), backward=False, formulas=False))
 
 
 def named(folding, folded):

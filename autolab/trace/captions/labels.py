@@ -227,17 +227,14 @@ class Book:
         tex = f"{made} = {formulas.forward(template, draft.op, symbols, order)}"
         if self.filled(draft) is None:
             return tex, ""
+        values = [self.value(draft.id, nr) for nr in told]
         for digits in truth.DIGITS:
             right = formulas.forward(template, draft.op, self.filled(draft, digits) or {}, order)
-            values = [self.value(draft.id, nr) for nr in told]
             parts = [formulas.numbers(value, digits, is_column(draft)) for value in values]
             left = ", ".join(filter(None, parts)) if all(parts) and len(parts) <= MOST else made
             same = self.is_exact(draft, template, digits)
-            known = left == made or all(
-                value.is_exact(digits) for value in values if value is not None
-            )
-            found = truth.relation(right, left, same and known)
-            if found:
+            known = left == made or all(v.is_exact(digits) for v in values if v is not None)
+            if found := truth.relation(right, left, same and known):
                 break
         found = found or truth.about(right, left, draft.dtype)
         if not same:

@@ -126,16 +126,7 @@ def encoded(maps: np.ndarray) -> dict[str, Any]:
     finite = np.isfinite(maps)
     scale = float(np.abs(maps[finite]).max(initial=0))
     if maps.size <= EXACT:
-        texts = (
-            " %.4g" * maps.size % tuple(maps.ravel().tolist())
-        )  # all at once: `_four` of each takes twice as long
-        exact = np.array(list(map(float, texts.split()))).reshape(maps.shape) + 0.0
-        known = np.isfinite(exact).all()
-        numbers = (
-            exact.tolist()
-            if known
-            else [[[_four(v) for v in row] for row in plane] for plane in maps.tolist()]
-        )
+        numbers = [[list(map(_four, row)) for row in plane] for plane in maps.tolist()]
         return {"scale": _four(scale), "numbers": numbers, "bytes": None}
     part = np.where(finite, maps, 0) / (scale or 1) * 127
     packed = np.where(finite, np.rint(part), -128).astype(np.int8)
