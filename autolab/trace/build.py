@@ -50,10 +50,12 @@ def _value_of_literal(item: Any, kind: str, sign: str) -> Value:
 
 class Builder:
     """See the module's docstring. `weak` lets tensors and graph nodes die while a long recording goes on; without
-    `formulas` the trace has none, and a big graph is done sooner."""
+    `values` or `formulas` the trace has none, and a big graph is done sooner."""
 
-    def __init__(self, reader: Reader, *, weak: bool = False, formulas: bool = True) -> None:
-        self.reader, self.formulas, self.recording = reader, formulas, weak
+    def __init__(
+        self, reader: Reader, *, weak: bool = False, values: bool = True, formulas: bool = True
+    ) -> None:
+        self.reader, self.values, self.formulas, self.recording = reader, values, formulas, weak
         self.nodes: list[Draft] = []
         self._by_id: dict[str, Draft] = {}
         self.given = 0  # nodes that no operation made
@@ -108,7 +110,9 @@ class Builder:
         return self._by_id[node_id]
 
     def value_of(self, item: Any, dtype: str = "") -> Value | None:
-        """The Value of a tensor, an array or a number; None for a tensor without numbers."""
+        """The Value of a tensor, an array or a number; None when values are not wanted."""
+        if not self.values:
+            return None
         if isinstance(item, (np.ndarray, np.generic)):
             return Value.of(item, dtype)
         if is_tensor(item):
@@ -176,9 +180,9 @@ class Builder:
             self.raw[node_id, nr] = item
         return node_id
 
-    def _literal(self, item: Any, kind: str) -> Value:
+    def _literal(self, item: Any, kind: str) -> Value | None:
         sign = "" if item and item.__class__ is not complex else repr(item)
-        return _value_of_literal(item, kind, sign)
+        return _value_of_literal(item, kind, sign) if self.values else None
 
     def _unchanged(self, node_id: str, tensor: Any) -> bool:
         """Whether a tensor still has the value that its node shows, as its version tells."""
@@ -458,7 +462,7 @@ class Builder:
     def _learn(self, tensor: Any) -> None:
         """A saved tensor that is another operation's result tells that result's value."""
         fn = None if tensor is None else self.reader.grad_fn(tensor)
-        if fn is None:
+        if not self.values or fn is None:
             return
         node_id = self.by_fn.get(fn)
         if node_id is not None:

@@ -35,6 +35,7 @@ def trace(
     namespace: Mapping[str, Any] | None = None,
     gradient: Any = None,
     backward: bool = True,
+    values: bool = True,
     formulas: bool = True,
 ) -> Trace:
     """The trace of the computation that led to `root`.
@@ -45,7 +46,7 @@ def trace(
     gradient  : for results of more than one number, the gradient that backward() is given (a list for several roots).
     backward  : add the steps: the forward pass, and a rehearsal of the backward pass (`.grad` stays as it is);
                 where that cannot be done, `meta["why"]` says why.
-    formulas  : write formulas; without, a picture of a big graph is made sooner.
+    values, formulas : keep numbers, write formulas; without, a picture of a big graph is made sooner.
 
     Raises TypeError when `root` is not a tensor or tensors, or they come from different libraries.
 
@@ -62,7 +63,7 @@ def trace(
     roots = [tensor for _, tensor in found]
     reader = _one_reader(roots)
     with uncollected(), _told_when_done(reader, roots):
-        builder = Builder(reader, formulas=formulas)
+        builder = Builder(reader, values=values, formulas=formulas)
         builder.graph([t.grad_fn for t in roots if t.grad_fn is not None])
         ids = [builder.root(t) for t in roots]
         if namespace is None:

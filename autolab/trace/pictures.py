@@ -66,7 +66,7 @@ class Pictures:
     def computed(self, draft: Draft) -> None:
         """`draft` was computed; in a recording just now, so that its operands still are what they were."""
         op = _op(draft)
-        if not op or draft.id in self.layers:
+        if not op or not self.builder.values or draft.id in self.layers:
             return
         sizes = self._sizes(draft, op)
         layer = self.layers[draft.id] = _Layer(op, None if sizes is None else View(sizes, POOL))

@@ -70,6 +70,8 @@ def _compute(
     if known and not (few and _leaves(builder, draft)):
         return 0
     try:
+        if not builder.values:
+            raise Unknown("this trace was made without values")
         operands = _operands(builder, draft, changed)
         work = _work(draft, operands)
         if work > left:  # something smaller may still be done
@@ -204,7 +206,10 @@ def _operand(builder: Builder, parent: str, nr: int, changed: set[str]) -> Any:
         raise Unknown(f"{draft.name or 'an operand'} was changed in place; {RECORD}")
     if item is None or item is UNKNOWN or draft.value is None and nr == 0:
         raise Unknown("what it was computed from is not known")
-    return builder.reader.array(item) if is_tensor(item) else item
+    array = builder.reader.array(item) if is_tensor(item) else item
+    if np.asarray(array).dtype.name not in BY_NAME:
+        raise Unknown(f"autolab has no numbers of type {np.asarray(array).dtype.name}")
+    return array
 
 
 def _run(builder: Builder, draft: Draft, operands: dict[str, Any]) -> list[np.ndarray]:

@@ -90,7 +90,7 @@ class Explorer(Deriving):
 
     def _take(self, trace: Trace) -> None:
         folding = Folding(trace)
-        boxes = len(folding.fold(folding.first(), folding.network).boxes)
+        boxes = folding.boxes(folding.first())
         if boxes > MOST_BOXES:
             raise ValueError(
                 f"even folded, this graph has {boxes:,} boxes; the explorer draws up to {MOST_BOXES:,}"
@@ -116,7 +116,7 @@ class Explorer(Deriving):
             wanted = folding.named(proposal["value"])
         except ValueError as error:
             raise t.TraitError(str(error)) from None
-        boxes = len(folding.fold(wanted, folding.network).boxes)
+        boxes = folding.boxes(wanted)
         if boxes > MOST_BOXES:
             raise t.TraitError(
                 f"with these parts open there are {boxes:,} boxes to draw; up to {MOST_BOXES:,} can be"

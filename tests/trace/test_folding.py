@@ -267,34 +267,18 @@ def test_parameters_are_rows_of_the_cards_that_use_them():
             "1.running_var",
         ],
     }
-    opened = folding.fold(folding.parts, rows=True)
-    assert [node(box.of).label for box in opened.boxes.values()] == [
-        "x",
-        "v2",
-        "v3",
-        "v4",
-        "v5",
-    ] and len(opened.links) == 4
-    assert opened.frames == [] and {folding.parts[part].label for part in folding.single} == {
-        "0",
-        "1",
-        "2",
-    }
-    closed = [box.of for box in folding.fold([], rows=True).boxes.values()]
-    labels = [folding.parts[of].label if of in folding.parts else node(of).label for of in closed]
-    assert sorted(labels) == ["0", "1", "v4", "v5", "x"], (
-        "what has no rows is a card, not a closed part"
-    )
+    assert folding.boxes(folding.parts) == folding.boxes([]) == 5, "x, three layers and the sum"
+    assert {folding.parts[part].label for part in folding.single} == {"0", "1", "2"}
 
 
 def test_only_what_a_module_holds_is_in_a_card():
     w, x = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
     folding = Folding(trace(w * w * x + 1))
     assert not folding.rows and not folding.single and not folding.network
-    assert folding.fold([], rows=True) == folding.fold([])
+    assert folding.boxes([]) == len(folding.fold([]).boxes)
 
 
-def test_a_shared_parameter_is_in_each_card_that_uses_it_and_its_step_begins_at_the_first():
+def test_a_shared_parameter_is_in_each_card_that_uses_it():
     layer = nn.Linear(3, 3)
     optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
     with torch.record() as recording:
@@ -304,9 +288,6 @@ def test_a_shared_parameter_is_in_each_card_that_uses_it_and_its_step_begins_at_
     weight = next(n.id for n in folding.trace.nodes if n.name == "weight")
     cards = [op for op, rows in folding.rows.items() if weight in rows]
     assert len(cards) == 2 and folding.within[weight] == cards[0]
-    folded = folding.fold(folding.parts, rows=True)
-    step = next(n.id for n in folding.trace.nodes if n.label == "step of weight")
-    assert [link.start for link in folded.links if link.end == step] == [cards[0]]
 
 
 def test_an_optimizers_step_is_closed_at_first():

@@ -451,3 +451,10 @@ def test_a_trace_with_layers_survives_json():
     result, names = LAYERS["batch norm"](autolab)
     t = trace(result, names, namespace={})
     assert Trace.from_json(json.loads(json.dumps(t.to_json(), allow_nan=False))) == t
+
+
+@pytest.mark.parametrize("values", [False, True])
+def test_without_values_there_are_no_pictures(values):
+    result, names = LAYERS["convolution"](autolab)
+    layer = layer_of(trace(result, names, namespace={}, values=values))
+    assert bool(layer["panels"]) is values and layer["card"]

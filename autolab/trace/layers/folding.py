@@ -1,7 +1,8 @@
 """A big graph in few boxes: modules, and runs of operations where there are no modules, that open and close.
 
 `Folding(trace)` sorts the operations into nested parts once; `fold(expanded)` says what is drawn when some of them are
-open. Edges between the same two boxes are merged. `static/folding.js` mirrors `fold`; a test compares both.
+open. Edges between the same two boxes are merged. On a page `frontend/src/folding.js` does the same, with parameters as
+rows of cards (`rows`).
 """
 
 from __future__ import annotations
@@ -116,9 +117,6 @@ class Folding:
         self.parts: dict[str, Part] = {}
         self.home: dict[str, str] = {}
         self._ran = dict.fromkeys(node.id for node in self.nodes if node.kind in RAN)
-        self._folded: tuple[tuple[frozenset[str], bool], Folded] | None = (
-            None  # the last answer: it is often asked for again
-        )
         self._aliases = {edge.id for edge in self.edges if edge.alias}
         self._sort_groups()
         self._sort_runs()
@@ -440,30 +438,25 @@ class Folding:
         return self._around(self._home(item))
 
     # -- what is drawn -----------------------------------------------------------------------------
-    def fold(self, expanded: Iterable[str], rows: bool = False) -> Folded:
-        """What is drawn when the parts `expanded` are open; one inside a closed part does not count.
-
-        rows: as from top to bottom: parameters are rows of cards, and an open module of a single operation is that
-        card, which needs no opening where it has no rows."""
-        plain = [part for part, op in self.single.items() if op not in self.rows] if rows else []
-        wanted = frozenset(expanded) | frozenset(plain), rows
-        if self._folded is None or self._folded[0] != wanted:
-            self._folded = wanted, self._fold(*wanted)
-        return self._folded[1]
-
-    def _fold(self, expanded: frozenset[str], rows: bool) -> Folded:
-        closed: dict[str | None, str | None] = {
-            None: None
-        }  # part -> the outermost closed one around it, or None
-        frame_of: dict[str | None, str | None] = {
-            None: None
-        }  # part -> the innermost one that has a frame or is a box
+    def _closed(self, expanded: Collection[str]) -> dict[str | None, str | None]:
+        """Each part with the outermost closed one around it, None where all are open."""
+        closed: dict[str | None, str | None] = {None: None}
         for part in self.parts.values():
             closed[part.id] = closed[part.parent] or (None if part.id in expanded else part.id)
-            frame_of[part.id] = (
-                frame_of[part.parent] if rows and part.id in self.single else part.id
-            )
-        within = self.within if rows else {}
+        return closed
+
+    def boxes(self, expanded: Collection[str]) -> int:
+        """How many boxes a page draws when these parts are open; what is inside a card is none."""
+        closed = self._closed(expanded)
+        shown = [node.id for node in self.nodes if node.id not in self.within]
+        ran = {closed[self.home.get(n)] or n for n in shown if n in self._ran}
+        rest = [self.held.get(n, [None]) for n in shown if n not in self._ran]  # type: ignore[list-item]
+        return len(ran) + sum(any(closed[home] is None for home in homes) for homes in rest)
+
+    def fold(self, expanded: Iterable[str]) -> Folded:
+        """What is drawn when the parts `expanded` are open; one inside a closed part does not count."""
+        expanded = {*expanded}
+        closed = self._closed(expanded)
         boxes: dict[str, Box] = {}
 
         def box(key: str, of: str, home: str | None) -> str:
@@ -471,23 +464,17 @@ class Folding:
             if hidden is not None:
                 key, of, home = hidden, hidden, self.parts[hidden].parent
             if key not in boxes:
-                boxes[key] = Box(key, of, frame_of[home])
+                boxes[key] = Box(key, of, home)
             return key
 
         links: dict[Any, Link] = {}
         ends: dict[str, str] = {}  # node -> the key of its box
         for edge in self.edges:
-            child = within.get(edge.child, edge.child)
+            child = edge.child
             if child not in ends:
-                ends[child] = box(child, child, self.home.get(child) or self._home(child))
+                ends[child] = box(child, child, self._home(child))
             end = ends[child]
-            if edge.parent in within:
-                if not edge.update:
-                    continue  # it stays inside a card
-                start = box(
-                    within[edge.parent], within[edge.parent], self.home[within[edge.parent]]
-                )
-            elif edge.parent in ends and (edge.update or edge.parent not in self.held):
+            if edge.parent in ends and (edge.update or edge.parent not in self.held):
                 start = ends[edge.parent]
             else:
                 key, home = self._start(edge)
@@ -499,27 +486,14 @@ class Folding:
                     links[kind] = Link(edge.id, start, end, edge.differentiable, update=edge.update)
                 links[kind].edges.append(edge.id)
         for node in self.nodes:
-            if (
-                node.id not in within
-                and node.id not in ends
-                and (node.id in self._ran or node.id not in self.held)
-            ):
+            if node.id not in ends and (node.id in self._ran or node.id not in self.held):
                 box(node.id, node.id, self.home.get(node.id))
         self._repeat_leaves(boxes, list(links.values()))
-        frames = [
-            part
-            for part in self.parts
-            if part in expanded and closed[part] is None and frame_of[part] == part
-        ]
+        frames = [part for part in self.parts if part in expanded and closed[part] is None]
         in_order = sorted(boxes.items(), key=lambda item: ("_" in item[0], self.place(item[1].of)))
-        shown = {node: within.get(node, node) for pair in self.steps for node in pair}
-        order = {
-            tuple(closed[self.home.get(shown[n])] or shown[n] for n in pair): None
-            for pair in self.steps
-        }
-        return Folded(
-            dict(in_order), list(links.values()), frames, [(a, b) for a, b in order if a != b]
-        )
+        pairs = [tuple(closed[self.home.get(n)] or n for n in pair) for pair in self.steps]
+        order = [(a, b) for a, b in dict.fromkeys(pairs) if a != b]
+        return Folded(dict(in_order), list(links.values()), frames, order)
 
     def place(self, item: str) -> int:
         """Where a node, or the first operation of a part, stands in forward order."""
