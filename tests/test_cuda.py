@@ -97,6 +97,14 @@ def test_simulate_refuses(wrong, message):
         torch.cuda.simulate(**wrong)
 
 
+@pytest.mark.parametrize(
+    ("text", "nbytes"), [("1GiB", 1 << 30), ("512 MB", 512 * 10**6), (4096, 4096), ("1.5KiB", 1536)]
+)
+def test_sizes(text, nbytes):
+    with torch.cuda.simulate(memory=text):
+        assert torch.cuda.mem_get_info() == (nbytes, nbytes)
+
+
 def test_the_gpu_says_what_it_is(sim):
     assert torch.cuda.get_device_name(0) == "Simulated T4"
     assert torch.cuda.get_device_capability() == (7, 5)

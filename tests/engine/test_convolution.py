@@ -197,6 +197,23 @@ def test_an_error_in_a_thread_arrives(monkeypatch):
     assert sorted(done) == [0, 2] and threads._holders[0] == 0
 
 
+@needs_blas
+def test_gradients_found_side_by_side_are_those_found_alone(monkeypatch):
+    x = torch.randn(2, 8, 9, 7, dtype=torch.float64, requires_grad=True)
+    layer = torch.nn.Conv2d(8, 6, 3, padding=1, dtype=torch.float64)
+    wanted = [x, *layer.parameters()]
+    alone = [t.numpy() for t in torch.autograd.grad(layer(x).square().sum(), wanted)]
+    ran = []
+    both = threads.both
+    monkeypatch.setattr(threads, "WORTH_IT", -1)
+    monkeypatch.setattr(threads, "_blas", lambda get=lambda: 2: (get, lambda n: None))
+    monkeypatch.setattr(threads, "both", lambda *a: ran.append(a[2]) or both(*a))
+    together = [t.numpy() for t in torch.autograd.grad(layer(x).square().sum(), wanted)]
+    assert ran == [2.0 * 2 * 6 * 9 * 7 * 8 * 3 * 3]
+    for found, expected in zip(together, alone):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
 def test_importing_changes_nothing_in_the_process():
     """No thread, no setting of BLAS, no library is loaded before the first big product."""
     import os

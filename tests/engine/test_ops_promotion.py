@@ -120,6 +120,22 @@ def test_in_place_keeps_the_dtype_or_refuses(operation):
 
 
 @same_as_torch
+def test_the_tables_behind_it(torch):
+    return (
+        {
+            f"{a} {b}": str(torch.promote_types(getattr(torch, a), getattr(torch, b)))
+            for a in DTYPES
+            for b in DTYPES
+        },
+        {
+            f"{a} {b}": torch.can_cast(getattr(torch, a), getattr(torch, b))
+            for a in DTYPES
+            for b in DTYPES
+        },
+    )
+
+
+@same_as_torch
 def test_conversion_between_all_dtypes(torch):
     values = [0.0, 1.0, 2.7, -1.5, 200.0]
     return {

@@ -46,8 +46,8 @@ PROCESSORS = processors()
 
 
 def test_processor_and_threads_make_no_difference():
-    found = checksums([("", 2), *((processor, 1) for processor in PROCESSORS or [""])])
-    assert len(found) > 1 and len(set(found.values())) == 1, found
+    found = checksums([("", 2), ((PROCESSORS or [""])[0], 1)])
+    assert len(found) == 2 and len(set(found.values())) == 1, found
 
 
 def test_the_script_makes_the_shipped_file():

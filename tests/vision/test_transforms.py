@@ -305,6 +305,16 @@ def test_an_image_that_fits_is_returned_as_it_is():
     assert T.Resize((8, 10))(pil) is pil and T.Resize(8)(pil) is pil
 
 
+def test_normalize_in_place_changes_the_tensor():
+    image = torch.ones(1, 2, 2)
+    assert T.Normalize([0.5], [0.25])(image) is not image and image.tolist() == [
+        [[1.0, 1.0], [1.0, 1.0]]
+    ]
+    assert T.Normalize([0.5], [0.25], inplace=True)(image) is image and image.tolist() == [
+        [[2.0, 2.0], [2.0, 2.0]]
+    ]
+
+
 @ours
 def test_options_and_images_that_are_refused():
     """torchvision takes the options; arrays it refuses too."""
