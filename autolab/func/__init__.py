@@ -3,11 +3,10 @@
 from autolab.engine import absent as _absent
 from .batching import vmap  # noqa: F401
 from .stateless import functional_call  # noqa: F401
-from .transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp  # noqa: F401
+from .transforms import grad, grad_and_value, hessian, jacrev, vjp  # noqa: F401
 
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
-    "vjp", "vmap",
+    "functional_call", "grad", "grad_and_value", "hessian", "jacrev", "vjp", "vmap",
 ]  # fmt: skip
 
 __getattr__ = _absent.getattr_of("torch.func")

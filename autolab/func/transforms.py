@@ -1,13 +1,10 @@
-"""Derivatives as functions of functions: `grad`, `grad_and_value`, `vjp`, `jvp`, `jacrev`, `jacfwd`, `hessian`.
+"""Derivatives as functions of functions: `grad`, `grad_and_value`, `vjp`, `jacrev`, `hessian`.
 
 A transform differentiates with respect to copies of its arguments that exist only while it runs. What came from outside
 and needs a gradient there stays connected, so that transforms can be nested and their results can be trained through;
 what depends on the copies alone leaves the transform without a graph.
 
-PyTorch finds `jvp` by forward mode: every tensor carries its derivative along. Here `jvp` takes two reverse passes:
-u^T J is linear in u, so the derivative of (u^T J) v with respect to u is J v, whatever u is. The numbers are those of
-forward mode, but for the last digit. Sources: https://docs.pytorch.org/docs/2.13/func.api.html,
-https://j-towns.github.io/2017/06/12/A-new-trick.html"""
+Source: https://docs.pytorch.org/docs/2.13/func.api.html"""
 
 from __future__ import annotations
 
@@ -187,30 +184,6 @@ def grad(
     return derived
 
 
-def jvp(
-    func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
-) -> tuple[Any, ...]:
-    """Return (func(*primals), J v): how the result changes when the primals move along the tangents v.
-
-    primals: a tuple of tensors or of nested tuples, lists and dicts of tensors; tangents: nested and shaped alike.
-    `func` has to be differentiable twice (see the top of this file). Raises RuntimeError for tangents of another
-    structure or shape. Source: torch.func.jvp."""
-    (xs, spec), (vs, spec_v) = trees.flatten(primals), trees.flatten(tangents)
-    if not isinstance(primals, tuple) or spec != spec_v:
-        message = "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. "
-        note = "Both are tuples, with a direction for each argument: jvp(f, (x,), (v,))."
-        raise fail(RuntimeError, message, note)
-    for x, v in zip(xs, vs):
-        if x.shape != v.shape:
-            message = "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-            message += f"Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(v.shape)}."
-            note = "A direction says for each element how fast it moves."
-            raise fail(RuntimeError, message, note)
-    result, pull_back = vjp(func, *primals)
-    _, push_forward = vjp(pull_back, trees.mapped(_TORCH["zeros_like"], result))
-    return result, push_forward(tangents)[0]
-
-
 def jacrev(
     func: Callable[..., Any],
     argnums: int | tuple[int, ...] = 0,
@@ -247,16 +220,8 @@ def jacrev(
     return derived
 
 
-def jacfwd(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
-    """Return `jacrev(func, argnums, has_aux=has_aux)`, for there is no forward mode here: PyTorch's reason to prefer
-    `jacfwd` for few arguments and large results does not hold. Source: torch.func.jacfwd."""
-    return jacrev(func, argnums, has_aux=has_aux)
-
-
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """Return a function that gives the second derivatives of `func`: `jacfwd(jacrev(func, argnums), argnums)`.
+    """Return a function that gives the second derivatives of `func`: `jacrev(jacrev(func, argnums), argnums)`.
 
     Entries have shape result.shape + argument.shape + argument.shape, nested like the result and twice like the
     arguments. Source: torch.func.hessian."""

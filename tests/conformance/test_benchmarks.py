@@ -11,8 +11,8 @@ SMALL = [name for name, work in WORKS.items() if work.part in ("scalars", "array
 ALIKE = [*SMALL, "growth_16_4", "nodes_1000", "lenet_32", "resnet9_32"]
 STEPS = {"resnet9_32": 2}
 """Of training compared in single precision; else 3. A ResNet-9's third loss is no measure there: with eight seeds
-PyTorch's was up to 0.1 % off its own in double precision (0.2 % without oneDNN), autolab's up to 0.06 % (0.2 % without
-Winograd). In double precision all three are compared, below."""
+PyTorch's was up to 0.1 % off its own in double precision (0.2 % without oneDNN), autolab's up to 0.2 %. In double
+precision all three are compared, below."""
 
 
 def numbers(once):

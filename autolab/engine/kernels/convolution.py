@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from . import reuse as memory, threads, gpu, winograd
+from . import reuse as memory, threads, gpu
 from .layout import Geometry, batch_first, batch_last, by_pixel
 
 BLOCK = 1 << 22  # bytes of windows in one block
@@ -175,10 +175,6 @@ def forward(x, weight, bias, geo):
     y = memory.empty((o, *geo.out, n), x.dtype)
     if not y.size:
         return batch_first(y)
-    if winograd.pays(o, x.shape[1], n, x.dtype, geo):
-        made = winograd.forward(x, weight, bias, geo)
-        if made is not None:
-            return made
     windows = Windows(x, o // geo.groups, geo)
     filters = windows.matrix(weight)
     bias = None if bias is None else bias[:, None]
@@ -235,10 +231,6 @@ def grad_input(g, weight, geo):
     if geo.stride == (1, 1):
         padding = tuple(d * (k - 1) - p for d, k, p in zip(geo.dilation, geo.kernel, geo.padding))
         back = Geometry(geo.out, geo.size, geo.kernel, (1, 1), padding, geo.dilation, groups)
-        if winograd.pays(cg * groups, o, n, g.dtype, back, "input"):
-            made = winograd.forward(g, weight, None, back, turned=True)
-            if made is not None:
-                return made
         if geo.pointwise or o <= 1.5 * cg * groups:
             turned = by_group[..., ::-1, ::-1].swapaxes(1, 2)
             return forward(g, turned.reshape(groups * cg, -1, *geo.kernel), None, back)
@@ -297,13 +289,9 @@ def grad_weight(g, x, geo):
     """Return the adjoint of `forward` in the weight: sums over positions of g times window; (O, C / groups, kh, kw)."""
     if gpu.off_host(g):
         return gpu.grad_weight(g, x, geo)
-    groups, (n, c), o = geo.groups, x.shape[:2], g.shape[1]
+    groups, c, o = geo.groups, x.shape[1], g.shape[1]
     if not g.size or not x.size:
         return np.zeros((o, c // groups, *geo.kernel), g.dtype)
-    if winograd.pays(o, c, n, g.dtype, geo, "weight"):
-        made = winograd.grad_weight(g, x, geo)
-        if made is not None:
-            return made
     # With many filters, one sum per output row would be too many numbers.
     windows, flops = Windows(x, o // groups, geo, rows_pay=False), 2.0 * g.size
     g = batch_last(g)
