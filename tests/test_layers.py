@@ -147,27 +147,6 @@ def test_the_engine_needs_only_numpy():
     assert not foreign
 
 
-def unguarded_torch(source: str) -> list[int]:
-    """Return the lines that import torch whenever the module is imported: neither in a function nor
-    under `try` or `if`."""
-    return [
-        node.lineno
-        for node in ast.parse(source).body
-        if isinstance(node, ast.Import)
-        and any(alias.name.split(".")[0] == "torch" for alias in node.names)
-        or isinstance(node, ast.ImportFrom)
-        and (node.module or "").split(".")[0] == "torch"
-    ]
-
-
-def test_tests_can_be_collected_without_torch():
-    found = {
-        str(p): unguarded_torch(p.read_text(encoding="utf-8"))
-        for p in sorted((ROOT / "tests").rglob("test_*.py"))
-    }
-    assert {path: lines for path, lines in found.items() if lines} == {}
-
-
 def test_test_files_have_names_of_their_own():
     """pytest imports them by name alone; those of the browser run apart."""
     names = [p.name for p in (ROOT / "tests").rglob("test_*.py") if p.parent.name != "browser"]
@@ -263,28 +242,3 @@ def test_the_reading_order_names_every_file_and_none_imports_a_later_one():
     order = reading_order()
     assert sorted(order) == sorted(set(core_files()) - {"__init__"}) and len(order) > 10
     assert later_imports(order, core_files()) == set()
-
-
-def functions(source: str):
-    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
-
-
-def test_functions_of_the_core_are_short_and_explained():
-    long, silent = [], []
-    for name, source in core_files().items():
-        for f in functions(source):
-            length = f.end_lineno - f.lineno + 1
-            setter = any(isinstance(d, ast.Attribute) for d in f.decorator_list)
-            long += [f"{name}.{f.name}"] if length > 60 else []
-            silent += (
-                [f"{name}.{f.name}"]
-                if length > 15
-                and not (ast.get_docstring(f) or setter or f.name in ("__init__", "wrapped"))
-                else []
-            )
-        for statement in ast.parse(source).body:
-            if isinstance(
-                statement, (ast.FunctionDef, ast.ClassDef)
-            ) and not statement.name.startswith("_"):
-                silent += [] if ast.get_docstring(statement) else [f"{name}.{statement.name}"]
-    assert (long, sorted(set(silent))) == ([], [])

@@ -355,8 +355,53 @@ def test_a_changed_input_has_to_be_returned(torch):
     return error_of(lambda: custom(torch, forward).apply(x * 1, x * 2))
 
 
+@same_as_torch
+def test_inputs_that_are_returned_without_a_gradient(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 2
+    y = marked(torch, "mark_non_differentiable", lambda a: a).apply(h)
+
+    def keep(ctx, a):
+        ctx.mark_non_differentiable(a)
+        return a
+
+    z = custom(torch, keep).apply(h)
+    with torch.no_grad():
+        w = custom(torch, lambda ctx, a: a).apply(h)
+    found = [(t.requires_grad, t.is_leaf, t is h, t._is_view()) for t in (y, z, w)]
+    z += 1
+    return found, h, z
+
+
 def test_a_view_that_forward_changes_is_refused():
     torch = oracle.engine()
     row = (torch.ones(2, 2, requires_grad=True) * 1)[1]
     with pytest.raises(NotImplementedError, match="mark_dirty of a view"):
         marked(torch, "mark_dirty", lambda a: a).apply(row)
+
+
+@same_as_torch
+def test_arguments_by_keyword(torch):
+    scaled = custom(torch, lambda ctx, a, by=2, plus=0: a * by + plus, lambda ctx, g: (g, None))
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    class Bound(torch.autograd.Function):
+        @staticmethod
+        def forward(a, by=4):
+            return a * by
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.by = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.by, None
+
+    Bound.apply(x).sum().backward()
+    Bound.apply(by=3, a=x).sum().backward()
+    calls = (
+        lambda: Bound.apply(x, minus=1),
+        lambda: Bound.apply(by=1),
+    )
+    return scaled.apply(x, by=7), scaled.apply(a=x), x.grad, [error_of(c) for c in calls]

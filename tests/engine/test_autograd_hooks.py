@@ -33,6 +33,17 @@ def test_order_at_a_leaf(torch):
 
 
 @same_as_torch
+def test_hooks_run_for_grad_too_but_nothing_accumulates(torch):
+    seen = []
+    x = torch.tensor(2.0, requires_grad=True)
+    h = x * 3
+    h.register_hook(lambda g: seen.append(("h", g)))
+    x.register_hook(lambda g: seen.append(("x", g)) or g * 100)
+    x.register_post_accumulate_grad_hook(lambda p: seen.append("accumulated"))
+    return torch.autograd.grad(h * h, x), seen, x.grad
+
+
+@same_as_torch
 def test_a_removed_hook_does_not_run(torch):
     seen = []
     x = torch.tensor(2.0, requires_grad=True)
@@ -97,6 +108,14 @@ def test_a_hook_registered_after_an_in_place_change_watches_the_new_value(torch)
     y.register_hook(lambda g: log.append(("after the change", g)))
     y.sum().backward()
     return log, x.grad
+
+
+@same_as_torch
+def test_capture_by_grad_sees_the_hooked_gradient(torch):
+    x = torch.tensor(2.0, requires_grad=True)
+    h = x * 3
+    h.register_hook(lambda g: g * 10)
+    return torch.autograd.grad(h * h, [h, x])
 
 
 @same_as_torch

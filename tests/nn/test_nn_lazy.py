@@ -156,3 +156,28 @@ def test_state_dicts_need_shapes():
         with pytest.raises((RuntimeError, ValueError)) as caught:
             action()
         assert "call the network once" in caught.value.__notes__[0]
+
+
+@same_as_torch
+def test_dtypes(t):
+    nn = t.nn
+    found = []
+    changes = [lambda m: m.double(), lambda m: m.half(), lambda m: m.float(), lambda m: m.cpu()]
+    for change in (*changes, lambda m: m.to(t.float64), lambda m: m.to(t.ones(1).double())):
+        layer = change(nn.LazyBatchNorm1d())
+        found.append(
+            [
+                repr(layer.weight),
+                layer.weight.dtype,
+                layer.running_mean.dtype,
+                layer.num_batches_tracked.dtype,
+            ]
+        )
+    layer = nn.LazyLinear(2).double()
+    t.manual_seed(0)
+    found += [
+        layer(t.ones(1, 2, dtype=t.float64)),
+        layer.weight,
+        nn.LazyLinear(2, dtype=t.float64).weight.dtype,
+    ]
+    return [*found, nn.LazyLinear(2).zero_grad()]

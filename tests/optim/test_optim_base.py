@@ -249,3 +249,41 @@ def test_an_optimizer_of_ones_own():
     optimizer.step()
     assert p.tolist() == [0.5, 2.5] and log == ["post"]
     assert repr(optimizer) == "Sign (\nParameter Group 0\n    lr: 0.5\n)"
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW"])
+def test_what_older_versions_saved(name):
+    """Files that were written before a setting existed, and before counts were tensors, load and go on."""
+
+    def program(t):
+        p = t.nn.Parameter(t.ones(2))
+        optimizer = getattr(t.optim, name)([p], lr=0.1)
+        p.grad = t.ones(2)
+        optimizer.step()
+        saved = copy.deepcopy(optimizer.state_dict())
+        for later in (
+            "maximize",
+            "foreach",
+            "capturable",
+            "differentiable",
+            "fused",
+            "decoupled_weight_decay",
+        ):
+            saved["param_groups"][0].pop(later, None)
+        for count in {"step"} & set(saved["state"][0]):
+            saved["state"][0][count] = saved["state"][0][count].item()
+        optimizer.load_state_dict(saved)
+        optimizer.step()
+        group = optimizer.state_dict()["param_groups"][0]
+        group["fused"] = group.get("fused") or None  # SGD's is False then, which means the same
+        kinds = [
+            type(value).__name__ for value in optimizer.state_dict()["state"].get(0, {}).values()
+        ]
+        return [
+            p,
+            sorted(group.items()),
+            kinds,
+            type(saved["state"].get(0, {}).get("step", 1.0)).__name__,
+        ]
+
+    check("test_optim_base", f"older {name}", program, rtol=1e-6)
