@@ -420,15 +420,10 @@ def _saved(saved: Saved) -> list[str]:
         "label": "\n".join(line for line in lines if line),
         "shape": "tab",
         "color": palette.DATA,
+        "fontsize": "11",
+        "fillcolor": palette.SAVED if saved.state == "alive" else palette.FADED[0],
+        "style": "filled" if saved.state == "alive" else "filled,dashed",
     }
-    if saved.state == "alive":
-        attrs |= {"style": "filled", "fillcolor": palette.SAVED}
-    else:
-        attrs |= {
-            "style": "striped",
-            "shape": "box",
-            "fillcolor": ":".join([palette.SAVED, palette.PAPER] * 4),
-        }
     attrs["class"] = f"al-saved {saved.id} {saved.node}"
     line = {"style": "dotted", "color": palette.DATA, "arrowhead": "none", "class": "al-saved-line"}
     return [_statement(saved.id, attrs), _statement(f"{saved.node} -> {saved.id}", line)]

@@ -23,6 +23,7 @@ from .packing import BIG, details, pack
 
 MOST_BOXES = 2000  # a browser lays out and draws these in about a second
 MOST_DRAWN = 300  # nodes of a graph that also gets a still picture
+MOST_WITH_SAVED = 16  # nodes of a graph whose still picture shows saved tensors
 RANKDIRS = ("LR", "TB")  # data flows left to right, or top to bottom
 
 
@@ -178,7 +179,8 @@ class Explorer(Deriving):
         """Return (SVG, text) for pages that run nothing: the graph by Graphviz, or as text where that is missing."""
         if len(self.trace.nodes) <= MOST_DRAWN:
             try:
-                return layout.svg(to_dot(self.trace, show_saved=True).source), ""
+                few = len(self.trace.nodes) <= MOST_WITH_SAVED
+                return layout.svg(to_dot(self.trace, show_saved=few).source), ""
             except (layout.LayoutUnavailable, RuntimeError, ValueError):
                 return "", render(self.trace, frames=False)
         return "", ""

@@ -1,4 +1,4 @@
-// How many bytes operations keep for backward at each step: a strip above the slider, its peak marked, and the same in words.
+// How many bytes operations keep for backward at each step: a strip with its peak marked, and the same in words.
 import { h, svgEl } from "./dom.js";
 import { goTo } from "./player.js";
 import { grouped, sizeWords } from "./values.js";
@@ -46,7 +46,8 @@ export class Alive {
     this.element = h(
       "div",
       { class: "al-tool", role: "group", "aria-label": "Kept for backward" },
-      h("div", { class: "al-name", "aria-hidden": "true", text: "Kept for backward: the strip above the slider" }),
+      h("div", { class: "al-name", "aria-hidden": "true", text: "Kept for backward at each step" }),
+      this.strip,
       this.words,
       h("button", { type: "button", class: "al-small", text: "Go to the peak", onclick: () => goTo(view.model, this.known.step) }),
       h("p", { class: "al-note", text: "Counted are the results that operations save, each memory once, from when it is saved until backward frees it; not parameters, inputs and numbers of the code." }),
@@ -60,14 +61,6 @@ export class Alive {
     const area = svgEl("path", { class: "al-striparea", d: `M0 ${HIGH_STRIP}${points.join("")}H${wide}V${HIGH_STRIP}Z` });
     const top = svgEl("path", { class: "al-strippeak", d: `M${step} 0V${HIGH_STRIP}` });
     return svgEl("svg", { viewBox: `0 0 ${wide} ${HIGH_STRIP}`, preserveAspectRatio: "none", "aria-hidden": "true" }, area, top, this.mark);
-  }
-
-  // Puts the strip above the slider.
-  join(slider) {
-    if (!this.known) return;
-    const track = h("div", { class: "al-track" });
-    slider.replaceWith(track);
-    track.append(this.strip, slider);
   }
 
   update(index) {

@@ -205,7 +205,6 @@ export class Exports {
       const now = momentAt(trace, index, dimmed);
       graph.update(index, now, "");
       view.tools.colouring.update(index, now);
-      graph.settle();
       const sentence = this.sentence(index);
       lines = Math.max(lines, sentence.childNodes.length);
       [sentence, ...this.parts()].forEach((part, place) => {

@@ -98,9 +98,11 @@ function painted(text, root) {
     );
   });
   const top = shapes.at(-1);
-  if (!top || getComputedStyle(top).fill.startsWith("url"))
-    return top ? [[255, 255, 255]] : backgrounds(text.ownerSVGElement);
-  return [over(getComputedStyle(top).fill, [255, 255, 255])];
+  if (!top) return backgrounds(text.ownerSVGElement);
+  const { fill } = getComputedStyle(top);
+  const pattern = fill.match(/^url\("(#.+)"\)/);
+  const paints = pattern ? [...root.querySelector(pattern[1]).children].map((e) => getComputedStyle(e).fill) : [fill];
+  return paints.map((paint) => over(paint, [255, 255, 255]));
 }
 
 function texts(root) {

@@ -117,18 +117,16 @@ def test_the_explorers_own_controls_and_the_clicker_agree(page: Page, deck: Path
     opened(page, deck, "#/steps")
     shown = Explorer(page)
     page.keyboard.press("PageDown")
-    shown.at(1)
+    shown.at(5)
     shown.button("Previous step").click()
     shown.at(0)
-    shown.button("Next step").click()
-    shown.at(1)
     page.keyboard.press("PageDown")
     shown.at(5)
     shown.root.focus()
     page.keyboard.press("Home")
     shown.at(0)
     page.keyboard.press("ArrowRight")
-    shown.at(1)
+    shown.at(5)
     page.wait_for_timeout(
         400
     )  # on a page of its own the explorer writes its state into the address by then
@@ -152,8 +150,7 @@ def test_questions_and_practice_are_played_on_a_slide(page: Page, deck: Path) ->
     here(page, "quiz")
     shown, until = Explorer(page), 4
     press("Escape")
-    beats = shown.root.locator(".al-beat").evaluate_all("all => all.map((e) => +e.dataset.last)")
-    for step in [beat for beat in beats[1:] if beat <= until]:
+    for step in (1, until):
         press("PageDown")
         shown.at(step)
     expect(field).to_be_visible()  # still open
@@ -162,7 +159,7 @@ def test_questions_and_practice_are_played_on_a_slide(page: Page, deck: Path) ->
     told = int(shown.slider.input_value())
     assert told > until
     press("PageDown")
-    shown.at(next(beat for beat in beats if beat > told))
+    here(page, "game")  # that was its last beat
     press("PageUp")
     shown.at(told)
 

@@ -79,12 +79,12 @@ def test_saved_tensors_are_kept_apart(lib):
     ]
 
 
-def test_freed_saved_tensors_are_hatched_and_say_so(lib):
+def test_freed_saved_tensors_are_pale_and_dashed_and_say_so(lib):
     x = lib.tensor(2.0, requires_grad=True)
     y = x * x
     y.backward()
     saved = statements(make_dot(y, show_saved=True))["s0"][0]
-    assert saved["label"].endswith("freed") and saved["style"] == "striped"
+    assert saved["label"].endswith("freed") and saved["style"] == "filled,dashed"
 
 
 def test_attributes_are_listed_on_demand_and_cut(lib):

@@ -37,7 +37,7 @@ autolab.practice(y)
 # %% [markdown]
 # A frozen layer computes no gradient for its own weights, but it still computes the gradient of its input and passes it on. This stops only if *everything before it* is frozen too, because then no layer needs the gradient any more. So if you want to save work, freeze from the front.
 #
-# In the next picture everything is frozen except the head. Read what the panel says, turn on the switch of `layer2`, and press "Run forward again". In the graph below the panel, dashed grey boxes have not been computed *yet*, and they fill in as you step. Boxes with a dotted blue edge and pale text are *never* visited by the backward pass. After you have switched on `layer2`, the layers from there onwards are visited as well.
+# In the next picture everything is frozen except the head. Read what the panel says, turn on the switch of `layer2`, and press "Run forward again". In the graph below the panel, dashed grey boxes have not been computed *yet*, and they fill in as you step. Boxes with a dotted blue edge are *never* visited by the backward pass. After you have switched on `layer2`, the layers from there onwards are visited as well.
 
 # %% tags=["picture"]
 model = hand.network().requires_grad_(False)

@@ -26,7 +26,7 @@ for number, operation in enumerate((lambda x: x * 2, torch.exp), start=1):
 q24.reveal(raised)
 
 # %% [markdown]
-# In the picture, look at the yellow tab of each node. It shows what the node saved, and at which version, which was version 0 of the result for `exp`.
+# In the picture, open the menu `⋯`, choose *Inspect*, and click a node. You see what the node saved, and at which version. For `exp` that is version 0 of the result.
 
 # %% tags=["picture"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)

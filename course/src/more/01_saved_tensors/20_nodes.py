@@ -37,7 +37,7 @@ node = node.next_functions[1][0]
 print(node.name(), "for the leaf", node.variable)
 
 # %% [markdown]
-# You can also see the saved tensors in pictures. In the explorer, each saved tensor is a yellow tab on its node, and you can click the node to see the values. In the Graphviz picture, `show_saved=True` draws the saved tensors.
+# You can also see the saved tensors in pictures. In the explorer, open the menu `⋯` and choose *Memory*, and each node says how many tensors it has saved. *Inspect* shows their values for the node that you click. In the Graphviz picture, `show_saved=True` draws the saved tensors.
 
 # %% tags=["picture"]
 autolab.explore(z)
