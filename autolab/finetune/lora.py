@@ -154,7 +154,7 @@ def add_lora(model: nn.Module, *patterns: str, r: int = 4, alpha: float | None =
             adapters[id(module)] = kind(module, r, alpha)
     freeze(model)
     for name, module in chosen.items():
-        model.set_submodule(name, adapters[id(module)])
+        _replace(model, name, adapters[id(module)])
     return list(chosen)
 
 
@@ -175,5 +175,11 @@ def merge_lora(model: nn.Module) -> list[str]:
     for name, adapter in adapters.items():
         if id(adapter) not in merged:
             merged[id(adapter)] = adapter.merge()
-        model.set_submodule(name, merged[id(adapter)])
+        _replace(model, name, merged[id(adapter)])
     return list(adapters)
+
+
+def _replace(model: nn.Module, path: str, module: nn.Module) -> None:
+    """Put `module` at the dotted path of a layer."""
+    parent, _, name = path.rpartition(".")
+    model.get_submodule(parent).add_module(name, module)
