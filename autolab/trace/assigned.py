@@ -33,7 +33,7 @@ def to_grad(frame: FrameType | None, count: int) -> list[str]:
     return [""] * count
 
 
-def _named(target: Any, value: Any, call: ast.expr, count: int) -> list[str]:
+def _named(target: Any, value: Any, call: Any, count: int) -> list[str]:
     """Names of the call's results where `target = value`."""
     if value is call and isinstance(target, ast.Tuple | ast.List):
         return [_text(t) for t in target.elts] if len(target.elts) == count else []

@@ -390,7 +390,7 @@ class Sentences:
     def _terms(self, receiver: str) -> list[str]:
         """Return all that has arrived at a node in this pass up to the end of this beat."""
         run, end = self.frames[0].run, self.frames[-1].index
-        found = []
+        found: list[str] = []
         for frame in self.names.arrivals.get((run, receiver), ()):
             if frame.index <= end:
                 text = _text(frame)

@@ -525,8 +525,9 @@ def frames(
 
     def frame(index: int, shot: Shot) -> Frame:
         where = shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state
-        told = {"dropped": shot.dropped, "name": shot.name, "nr": shot.nr}
-        made = Frame(index, *where, shot.value, shot.total, **told)
+        made = Frame(
+            index, *where, shot.value, shot.total, "", "", shot.dropped, shot.name, shot.nr
+        )
         tell = functools.partial(words_of, shot)
         return made.told_by(functools.partial(attempt, tell, (shot.event, "")))
 

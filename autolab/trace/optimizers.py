@@ -81,12 +81,14 @@ class Sheet:
         """The parameter, made smaller first where weight decay is apart from the gradient."""
         if self.on("weight_decay") and self.facts.settings.get("decoupled_weight_decay"):
             less = self.w * (1 - self.lr * self.setting("weight_decay"))
-            self.lines.append(Line(*self.w.forms[:2], less, less.exact))
-            return named(self.w.forms[0], less.exact, self.w.forms[1])
+            text, tex = self.w.forms[:2]
+            self.lines.append(Line(text, tex, less, less.exact))
+            return named(text, less.exact, tex)
         return self.w
 
     def done(self, term: Term) -> None:
-        self.lines.append(Line(*self.w.forms[:2], term, self.facts.after))
+        text, tex = self.w.forms[:2]
+        self.lines.append(Line(text, tex, term, self.facts.after))
 
 
 def number(item: Any) -> Any:

@@ -215,13 +215,10 @@ def _of_decimals(name: str) -> Any:
         return _EXPONENTIALS[name](_exponential(x), _exponential(-x))
 
     known = {"exp": _exponential, "ln": Decimal.ln, "sqrt": Decimal.sqrt, "max": max, "min": min}
-    return np.frompyfunc(
-        from_exponentials
-        if name in _EXPONENTIALS
-        else known.get(name) or (lambda x: Decimal(getattr(np, name)(float(x)).item())),
-        2 if name in ("max", "min") else 1,
-        1,
-    )
+    if name in _EXPONENTIALS:
+        return np.frompyfunc(from_exponentials, 1, 1)
+    work: Any = known.get(name) or (lambda x: Decimal(getattr(np, name)(float(x)).item()))
+    return np.frompyfunc(work, 2 if name in ("max", "min") else 1, 1)
 
 
 def _exponential(x: Decimal) -> Decimal:

@@ -172,7 +172,8 @@ def _numbers_in(node: ast.AST) -> Iterator[tuple[ast.AST, Any]]:
         negative = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub)
         constant: Any = part.operand if negative else part  # type: ignore[attr-defined]
         if isinstance(constant, ast.Constant) and type(constant.value) in (int, float):
-            yield part, -constant.value if negative else constant.value
+            number: Any = constant.value
+            yield part, -number if negative else number
         elif isinstance(part, (ast.keyword, ast.List, ast.Tuple, ast.Slice)):
             yield from _numbers_in(part)
 

@@ -450,7 +450,7 @@ class Folding:
         closed = self._closed(expanded)
         shown = [node.id for node in self.nodes if node.id not in self.within]
         ran = {closed[self.home.get(n)] or n for n in shown if n in self._ran}
-        rest = [self.held.get(n, [None]) for n in shown if n not in self._ran]  # type: ignore[list-item]
+        rest = [self.held.get(n, [None]) for n in shown if n not in self._ran]
         return len(ran) + sum(any(closed[home] is None for home in homes) for homes in rest)
 
     def fold(self, expanded: Iterable[str]) -> Folded:
