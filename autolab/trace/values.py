@@ -427,9 +427,11 @@ def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
         return None
     mean, deviation = low, 0.0
     if low < high:
-        mean = float(np.add.reduce(flat, dtype=np.float32)) / flat.size  # NumPy adds in pairs
-        rest = np.subtract(flat, mean, dtype=np.float32)
-        variance = float(np.add.reduce(np.square(rest, out=rest))) / flat.size
+        near = np.float32(np.add.reduce(flat, dtype=np.float32) / flat.size)
+        rest = np.subtract(flat, near, dtype=np.float32)
+        beside = float(np.add.reduce(rest)) / flat.size  # of what is small, few digits are lost
+        mean = float(near) + beside
+        variance = float(np.add.reduce(np.square(rest, out=rest))) / flat.size - beside * beside
         if not 1e-30 < variance < math.inf or mean * mean > variance * 1e4:
             return None
         deviation = math.sqrt(variance)

@@ -362,7 +362,7 @@ def test_statistics_of_many_numbers_are_those_of_few():
     from autolab.trace import values
 
     numbers = torch.randn(100_003, generator=torch.Generator().manual_seed(0)).numpy() * 3 + 100
-    many, wide = values._stats_of_many(numbers, []), numbers.astype("float64")
+    many, wide = values._stats_of_many(numbers), numbers.astype("float64")
     assert many["mean"] == float(f"{wide.mean():.7g}") and many["std"] == float(f"{wide.std():.7g}")
     for some in (
         numbers,
@@ -371,7 +371,7 @@ def test_statistics_of_many_numbers_are_those_of_few():
         numbers * 0 + 0.1,
         numbers.clip(100) * 1e25,
     ):
-        many, wide = values._stats_of_many(some, []), some.astype("float64")
+        many, wide = values._stats(some), some.astype("float64")
         assert many["min"] == float(f"{wide.min():.7g}") and many["max"] == float(
             f"{wide.max():.7g}"
         )
@@ -380,9 +380,9 @@ def test_statistics_of_many_numbers_are_those_of_few():
     half = numbers.astype(
         "float16"
     )  # what is taken off is taken off in float32, not rounded to half
-    assert abs(values._stats_of_many(half, [])["mean"] - half.astype("float64").mean()) < 1e-5
+    assert abs(values._stats_of_many(half)["mean"] - half.astype("float64").mean()) < 1e-5
     numbers[7] = float("nan")
-    assert values._stats_of_many(numbers, []) is None and values._stats(numbers)["nan"] == 1
+    assert values._stats_of_many(numbers) is None and values._stats(numbers)["nan"] == 1
 
 
 def test_checkpointing_shows_what_is_computed_again():
