@@ -24,7 +24,7 @@ DIFFERS = {
         104, 105, 151, 302, 306, 307, 309, 310, 450,
     ],
     "PyTorch computes by other operations (copies, casts, batches of gradients, norms of a list), or copies without one.": [
-        93, 134, 142, 144, 364, 365, 368, 409, 410, 444, 445,
+        93, 134, 142, 144, 364, 365, 368, 410, 444, 445,
     ],
     "The node of a module's full backward hook stands outside its module.": [292, 295],
     "torch.func and forward mode: the arithmetic that they come down to.": [373, 376],
