@@ -171,7 +171,7 @@ class ModuleMembers:
 
     def get_submodule(self, target: str) -> Module:
         """Return the submodule at the dotted path `target`, e.g. "layers.0"; "" is the module itself."""
-        module = self
+        module: Any = self
         for name in target.split(".") if target else ():
             module = _attribute(module, name, ModuleMembers, "an nn.Module")
         return module
@@ -239,10 +239,10 @@ class ModuleMembers:
 
     def named_modules(
         self,
-        memo: set[Module] | None = None,
+        memo: set[Any] | None = None,
         prefix: str = "",
         remove_duplicate: bool = True,
-    ) -> Iterator[tuple[str, Module]]:
+    ) -> Iterator[tuple[str, Any]]:
         """Yield pairs (dotted path, module) of the whole tree, beginning with ("", self)."""
         memo = set() if memo is None else memo
         if self in memo:
