@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -121,17 +120,12 @@ class Recorder(Recorded[Trace]):
     def __enter__(self) -> Self:
         self._check_new()
         self._times = Times(self._builder.reader.library)
-        # What a recording keeps stays: Python's collector would look through all of it again and again.
-        self._freezes = not gc.get_freeze_count()
-        gc.freeze()
         self._running = True
         self._watch()
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         self._stop()
-        if self._freezes:
-            gc.unfreeze()
         self._failures.settle()
         if error is not None:
             attempt(lambda: self._ended_by(error), None)
@@ -607,7 +601,6 @@ class Recorder(Recorded[Trace]):
         self._failures.settle()
         frame = self._name_here()
         self._mark("backward", stack.lines(frame))
-        gc.freeze()
         self._builder.film.backward_begin(*args)
         self._passes.setdefault(self._builder.film.run, names.source(frame))
 

@@ -5,6 +5,7 @@ same code; here is what differs: how a node is known again, how values are kept,
 
 from __future__ import annotations
 
+import gc
 import itertools
 from collections.abc import Iterable, Iterator
 from types import FrameType
@@ -128,7 +129,14 @@ class TorchRecording(Recorder):
         self.reader.events = self.__dict__.get("_events")
         return builder
 
+    def __exit__(self, *error: Any) -> None:
+        try:
+            super().__exit__(*error)
+        finally:
+            gc.unfreeze()
+
     def _watch(self) -> None:
+        gc.freeze()  # a full collection would look through all that torch has loaded, several times in a block
         self.reader.events = self._events
         self._events.__enter__()
 
