@@ -289,14 +289,24 @@ def go_on(page: Any) -> None:
     page.get_by_role("button", name="Next", exact=True).first.click()
 
 
-ACTS = {"ask.png": wrong_answer, "practice.png": set_instead_of_add, "compare.png": go_on}
+def inspect(page: Any) -> None:
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("button", name="Inspect", exact=True).click()
+
+
+ACTS = {
+    "layers.png": inspect,
+    "ask.png": wrong_answer,
+    "practice.png": set_instead_of_add,
+    "compare.png": go_on,
+}
 """What the learner has done before a picture is taken."""
 
 
 def film(page: Any, path: Path) -> None:
     """Save all steps as one SVG that plays, by the explorer's own tool."""
     explorer = page.get_by_role("group", name=NAMES)
-    explorer.get_by_role("button", name="Tools", exact=True).click()
+    explorer.get_by_role("button", name="More", exact=True).click()
     explorer.get_by_role("spinbutton", name="Last step of the film").fill("9999")
     with page.expect_download() as saved:
         explorer.get_by_role("button", name="Film", exact=True).click()
@@ -309,8 +319,6 @@ def part(page: Any, name: str) -> Any:
         return page.locator("main")
     if name == "compare.png":
         return page.get_by_role("group", name=re.compile("^Autograd explorer of set"))
-    if name == "layers.png":
-        return page.get_by_role("group", name=re.compile("card and pictures$"))
     return page.get_by_role("group", name=NAMES)
 
 
@@ -319,7 +327,7 @@ SHOTS = (
     ("devices.png", devices, 1300, "light"),
     ("devices-dark-narrow.png", devices, 480, "dark"),
     ("explorer-devices.png", on_devices, 1400, "light"),
-    ("layers.png", pooled, 800, "light"),
+    ("layers.png", pooled, 1300, "light"),
     ("field.png", seen, 1300, "light"),
     ("freeze.png", frozen, 1000, "light"),
     ("dashboard.png", trained, 1200, "light"),
@@ -355,7 +363,7 @@ def main(*only: str) -> None:
                 html.write(path, made if isinstance(made, tuple) else [made])
             look: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
             page = browser.new_page(
-                viewport={"width": width, "height": 2400 if name == "layers.png" else 900}, **look
+                viewport={"width": width, "height": 900}, **look
             )
             page.goto(path.as_uri())
             page.wait_for_timeout(500)

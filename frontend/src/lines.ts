@@ -158,10 +158,7 @@ export class Lines {
     line.pill.setAttribute("visibility", pieces.length ? "visible" : "hidden");
     line.pill.classList.toggle("al-boxed", back && pieces.length > 1);
     line.pillText.replaceChildren(...pieces.map(([name, text]) => svgEl("tspan", { class: name, text })));
-    const width = pieces.length ? textWidth(pieces.map(([, text]) => text).join(""), 14, 600) + 18 : 0;
-    const rect = line.pill.firstElementChild as SVGElement;
-    rect.setAttribute("x", String(-width / 2));
-    rect.setAttribute("width", String(width));
+    fitPill(line);
   }
 
   private pillPieces(
@@ -227,6 +224,14 @@ function shapeWordsOf(node: TraceNode | undefined): string {
 function middleOf(points: Point[]): Point {
   const [a, b] = [points[0] ?? { x: 0, y: 0 }, points[1] ?? { x: 0, y: 0 }];
   return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+}
+
+// Lays the paper under what is written on a line.
+export function fitPill({ pill, pillText }: LineBox): void {
+  const text = pillText?.textContent ?? "";
+  const width = text ? textWidth(text, 14, 600) + 18 : 0;
+  pill?.firstElementChild?.setAttribute("x", String(-width / 2));
+  pill?.firstElementChild?.setAttribute("width", String(width));
 }
 
 // What a line asks of the layout: its ends, and the room for what is written on it.

@@ -1,11 +1,11 @@
 // The paths from one node to another, each with its product of local derivatives, lit along the graph; their sum is the gradient.
 // What is counted and multiplied is the same as in trace/questions/paths.py.
 import { h } from "./dom.js";
-import { narrow } from "./marks.js";
+import { fitPill } from "./lines";
 import { relation, scaleOf, shapeWords, short, valueView } from "./values.js";
 import { between, neighboursOf } from "./ways.js";
 
-const MOST_PATHS = 50, LISTED = 10, PATIENCE_LOCAL = 4000, MOST_FACTOR = 41;
+const MOST_PATHS = 50, LISTED = 10, PATIENCE_LOCAL = 4000;
 
 const place = (id) => Number(id.slice(1));
 const numbersIn = (shape) => (shape ?? []).reduce((product, size) => product * size, 1);
@@ -209,7 +209,7 @@ export class Paths {
   light(seen = false) {
     const { graph } = this.view;
     if (!graph) return;
-    const long = [], ids = new Set((this.lit ?? []).map(({ id }) => id)), nodes = new Set((this.lit ?? []).flatMap(({ parent, child }) => [parent, child]));
+    const ids = new Set((this.lit ?? []).map(({ id }) => id)), nodes = new Set((this.lit ?? []).flatMap(({ parent, child }) => [parent, child]));
     graph.svg.classList.toggle("al-haslit", ids.size > 0);
     for (const line of graph.lines) {
       const own = line.edge.edges.filter((id) => ids.has(id)), was = line.g.classList.contains("al-lit");
@@ -220,10 +220,8 @@ export class Paths {
       line.look = null;
       line.pill.setAttribute("visibility", "visible");
       line.pillText.textContent = matrix.flat().length === 1 ? `× ${few(matrix[0][0])}` : `${matrix.length}×${matrix[0].length}`;
-      line.pillText.removeAttribute("textLength");
-      long.push([line.pillText, MOST_FACTOR]);
+      fitPill(line);
     }
-    narrow(long);
     const boxes = [...nodes].map((id) => graph.elementOf(id)).filter(Boolean);
     for (const { g } of [...graph.cards, ...graph.parts]) g.classList.toggle("al-onpath", boxes.includes(g));
     if (seen) graph.reveal(boxes);
