@@ -55,6 +55,7 @@ def _to_film(name: str) -> Callable[..., None]:
     """An event of a backward pass that only its frames are made of."""
 
     def event(self: Recorder, *args: Any) -> None:
+        """Add what the engine does now to the frames of this backward pass."""
         getattr(self._builder.film, name)(*args)
 
     event.__name__ = name

@@ -135,6 +135,15 @@ def test_unsupported_arguments_are_refused():
             make()
 
 
+def test_a_float_is_filled_with_what_it_counts_exactly():
+    engine = oracle.engine()
+    for dtype, most in ((engine.float32, 2**24), (engine.float16, 2**11)):
+        assert engine.ones(3, dtype=dtype).random_(most).dtype == dtype
+        with pytest.raises(NotImplementedError, match="argument 'to' is not supported") as refused:
+            engine.ones(3, dtype=dtype).random_(2 * most)
+        assert "Draw int64 numbers" in refused.value.__notes__[0]
+
+
 def test_errors_carry_a_note_for_the_learner():
     if oracle.ENGINE != "autolab":
         pytest.skip("PyTorch has none")
