@@ -362,9 +362,7 @@ def main(*only: str) -> None:
             else:
                 html.write(path, made if isinstance(made, tuple) else [made])
             look: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
-            page = browser.new_page(
-                viewport={"width": width, "height": 900}, **look
-            )
+            page = browser.new_page(viewport={"width": width, "height": 900}, **look)
             page.goto(path.as_uri())
             page.wait_for_timeout(500)
             if name in ACTS:
