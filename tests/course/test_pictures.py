@@ -64,10 +64,10 @@ def cell_after(words):
 
 @pytest.mark.parametrize(("words", "steps"), [
     ("The next picture shows such a graph as a **dry run**", {1: "z = x * x = 9", 2: "backward would start", 3: "z would send 3 to x", 4: "z would send 3 to x"}),
-    ("Then step through the backward pass, starting at step 5, and watch `x`",
+    ("Then step through the backward pass, which is the part *← gradients*",
      {5: "backward would start", 7: "to b (contribution 1 of 2", 9: "to b (contribution 2 of 2, so far 7)",
       11: "to x (contribution 1 of 3", 12: "to x (contribution 2 of 3", 14: "to x (contribution 3 of 3", 15: "x.grad would become 40"}),
-    ("compare step 5 with step 11", {5: "x.grad is now 6", 11: "x.grad is now 12: 6 was added to what it held"}),
+    ("compare what `x.grad` holds after the first backward pass", {5: "x.grad is now 6", 11: "x.grad is now 12: 6 was added to what it held"}),
     ("`t.detach()` does this.", {3: "y would send 3 to w"}),
     ("In this picture the whole graph is a single node.", {2: "loss.grad would become 1"}),
     ("Which gradient reaches the root, although the root was not chosen?",

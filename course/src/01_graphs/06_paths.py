@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 6. The chain rule is a sum over paths
 #
-# In a network, one number is often used in several places. Here `x` is used to compute `a` and `b`, and both meet again in `z`. Take a pencil and work out the two gradients that the picture asks for. Then step through it, and open *Paths* to compare the paths with your notes. With *What if* you can nudge `x` and see whether the gradient predicted the change of `z`.
+# In a network, one number is often used in several places. Here `x` is used to compute `a` and `b`, and both meet again in `z`. Take a pencil and work out the two gradients that the picture asks for. Then step through it, and choose *Paths* in the menu `⋯` to compare the paths with your notes. With *What if* you can nudge `x` and see whether the gradient predicted the change of `z`.
 
 # %% tags=["picture"]
 x = torch.tensor(2.0, requires_grad=True)

@@ -18,7 +18,7 @@ for turn in (1, 2):
 q6.reveal(x.grad)
 
 # %% [markdown]
-# `autolab.record()` records everything that really happens inside its block. The block below runs the two passes again, then clears the gradient, and then takes a step. First predict where `x` ends up, and when you step through the recording afterwards, compare step 5 with step 11.
+# `autolab.record()` records everything that really happens inside its block. The block below runs the two passes again, then clears the gradient, and then takes a step. First predict where `x` ends up. Then step through the recording, and compare what `x.grad` holds after the first backward pass with what it holds after the second.
 
 # %% tags=["predict"]
 q7 = predict("01.q7")
