@@ -80,7 +80,7 @@ class Changes(Ground):
             said,
             (*((node.id, node.label) for node in nodes), ("none", "nobody's")),
             tuple(wrong),
-            hint="The yellow tabs say what each node saved: an operand, or its own result.",
+            hint="A node saves what its rule needs: a product saves its operands, `exp` and `tanh` save their own result.",
         )
 
     def _after(self) -> Iterator[Decision]:
