@@ -99,7 +99,7 @@ def test_a_deck_is_stepped_by_keys(firefox: Any, deck: Path) -> None:  # noqa: F
         stage.press(Keys.PAGE_DOWN)
         time.sleep(0.2)  # not every press can be seen: the answer to an open question stays away
     assert slides[1:] == ["graph", "code", "steps", "quiz"], slides
-    assert steps == list(range(1, len(steps) + 1)) and len(steps) > 4
+    assert steps == [1, 6]  # of its two beats: x · x is computed, and hands its gradients back
 
     stage = Stage(firefox, deck.as_uri() + "#/quiz")
     stage.until(SLIDE, lambda slide: slide == "quiz")
@@ -110,7 +110,7 @@ def test_a_deck_is_stepped_by_keys(firefox: Any, deck: Path) -> None:  # noqa: F
     said = stage.until(SEEN, lambda said: "Not 2*3." in said)
     assert "Step 1 of" in said
     stage.press(Keys.ESCAPE)
-    for _ in range(5):  # four steps, and the press that answers
+    for _ in range(3):  # two beats, and the press that answers
         stage.press(Keys.PAGE_DOWN)
     stage.until(SEEN, lambda said: "It is 13." in said)
     assert stage.driver.execute_script(ASKED_FOR) == []
