@@ -1,8 +1,8 @@
 """The engine: arrays, graph, gradients. Imports nothing of autolab above it.
 
-`core/` is the engine in plain Python, and where to begin to read. Everything else here is put over it: what concerns
-memory that is changed (`inplace/`), devices, digits and messages (`exact/`), the operations (`ops/`), and at last
-`fast/`, which does what the core does in an eighth of the time.
+`core/` is the engine in plain Python: begin to read there. The other rooms add to it: in-place changes and views
+(`inplace/`), devices, PyTorch's exact digits and messages (`exact/`), the operations (`ops/`), and `fast/`, which does
+the same work as the core in an eighth of the time.
 """
 
 import os
@@ -29,7 +29,7 @@ _plain = True
 
 
 def is_plain() -> bool:
-    """Return whether the core runs alone, without `engine/fast/`."""
+    """Return whether the core runs alone, without the faster engine of `engine/fast/`."""
     return _plain
 
 
@@ -43,10 +43,10 @@ def _switch(to_plain: bool) -> None:
 
 
 class plain:
-    """Lets the engine run as `engine/core/` reads, without anything compiled, or with `plain(False)` fast again.
+    """Run only the plain core, `engine/core/`, with nothing compiled; `plain(False)` turns the fast engine on again.
 
-    At once and for all threads; as a context manager only for the block. The environment variable
-    `AUTOLAB_ENGINE=plain` begins so."""
+    The switch takes effect at once, for all threads. As a context manager it lasts for the block. With the environment
+    variable `AUTOLAB_ENGINE=plain`, the program starts with the plain core."""
 
     def __init__(self, mode: bool = True) -> None:
         self._before = _plain

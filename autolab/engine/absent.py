@@ -1,7 +1,7 @@
-"""Names that PyTorch 2.13 has and autolab lacks: what to say when a program asks for one.
+"""Names that PyTorch 2.13 has and autolab lacks, with the error for each of them.
 
-`absent.txt` lists the names, one module a line, which `tools/absent.py` writes; below them stands what to write instead
-of the names that programs ask for most.
+`absent.txt`, written by `tools/absent.py`, lists the names, one module per line. Below them it gives a replacement for
+each name that programs ask for most often.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def names() -> dict[str, frozenset[str]]:
 
 @functools.cache
 def instead() -> dict[str, str]:
-    """Return what to write instead, by full name: {"torch.fmax": "Use torch.maximum"}."""
+    """Return the replacements by full name: {"torch.fmax": "Use torch.maximum"}."""
     table = (line[2:].partition(": ") for line in _lines() if line.startswith("= "))
     return {name: advice for name, _, advice in table}
 
 
 def error(module: str, name: str, kind: str = "module") -> AttributeError:
-    """Return the error for a name that `module` does not have; it says so if PyTorch has it.
+    """Return the error for a name that `module` does not have; its message says if PyTorch has the name.
 
     >>> print(error("torch", "hann_window"))
     module 'torch' has no attribute 'hann_window': it exists in PyTorch 2.13, but autolab keeps what courses use. Use \
@@ -53,7 +53,7 @@ numpy.hanning and torch.from_numpy.
 
 
 def getattr_of(module: str) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module, which is called for names that it does not have."""
+    """Return a `__getattr__` for `module`: Python calls it for names that the module does not have."""
 
     def __getattr__(name: str) -> Any:
         raise error(module, name)
@@ -62,7 +62,7 @@ def getattr_of(module: str) -> Callable[[str], Any]:
 
 
 class AbsentMethod:
-    """Stand where PyTorch's Tensor has a method and autolab's has none; raise the error when it is asked for."""
+    """A placeholder for a method that only PyTorch's Tensor has; reading it raises the error."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -72,7 +72,7 @@ class AbsentMethod:
 
 
 def mark_methods(tensor: type) -> None:
-    """Give the class Tensor an AbsentMethod for each method that only PyTorch has."""
+    """Put an AbsentMethod into the class Tensor for each method that only PyTorch has."""
     for name in names()["torch.Tensor"]:
         if not hasattr(tensor, name):
             setattr(tensor, name, AbsentMethod(name))

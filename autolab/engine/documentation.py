@@ -1,6 +1,6 @@
-"""What `help()` shows beside a function's own words: formulas and gradients, read from its record, and examples.
+"""Text that `help()` shows after a function's docstring: its formulas and gradients, and examples.
 
-`examples.txt` holds the examples, by name, as a session in which `autolab` was imported as `torch`;
+`examples.txt` holds the examples by function name, as sessions in which `autolab` is imported as `torch`;
 `tests/test_docs.py` runs them.
 """
 
@@ -20,8 +20,8 @@ _PLACEHOLDER = re.compile(r"(?<![A-Za-z])\{([A-Za-z_]\w*)\}")
 
 @cache
 def examples() -> dict[str, str]:
-    """The examples by what they are about: 'add', 'Tensor.backward'. A method has the function's unless it has its
-    own."""
+    """Return the examples by function name: 'add', 'Tensor.backward'. A method without examples of its own shows the
+    function's examples."""
     found: dict[str, str] = {}
     for section in (
         Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").split("\n# ")[1:]
@@ -32,8 +32,8 @@ def examples() -> dict[str, str]:
 
 
 def complete(spaces: Mapping[str, Mapping[str, object]]) -> None:
-    """Completes the docstrings in `spaces`: what is public, by what stands before its name, as in {"": …, "Tensor.":
-    …}."""
+    """Complete the docstrings of all public functions in `spaces`, a dict from name prefix to namespace: {"": …,
+    "Tensor.": …}."""
     done = set()
     for space, names in spaces.items():
         for name, f in names.items():
@@ -53,12 +53,12 @@ def complete(spaces: Mapping[str, Mapping[str, object]]) -> None:
 
 
 def methods(cls: type) -> dict[str, object]:
-    """The attributes of a class, its bases' too."""
+    """Return the attributes of a class, including inherited ones."""
     return {name: f for base in reversed(cls.__mro__[:-1]) for name, f in vars(base).items()}
 
 
 def _of_record(op: Op, name: str, words: str | None, first: str) -> str:
-    """The docstring of a function made of a record: its words, and what the record says of formulas and gradients."""
+    """Return the docstring of an operation: its first words, then the formulas and gradients from its record."""
     words = words or f"`{op.name}`. Source: torch.ops.aten.{name}."
     if name.endswith("_"):
         words = f"In place: {words}"
@@ -78,5 +78,5 @@ def _named(argument: str, first: str) -> str:
 
 
 def _filled(latex: str, first: str) -> str:
-    """A template with names in its places: `\\frac{{g}}{{self}}` is `\\frac{g}{input}`."""
+    """Return a LaTeX template with its placeholders filled in: `\\frac{{g}}{{self}}` becomes `\\frac{g}{input}`."""
     return _PLACEHOLDER.sub(lambda place: _named(place[1], first), latex)

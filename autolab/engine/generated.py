@@ -1,4 +1,4 @@
-"""Functions compiled from text: what they are called in tracebacks, and their lines for whoever prints one."""
+"""Functions compiled from generated source text: their names and lines in tracebacks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ _HERE = os.path.dirname(__file__)
 def function(name, source, environment, what):
     """Return the function `name` that `source` defines, with `environment` as its globals.
 
-    what: for example "fast/<fast path of mul>". It becomes the name of a file in this package, which does not exist, so
-    tracebacks show the generated lines, and tools that hide the engine's own frames hide these, too."""
+    what: a label such as "fast/<fast path of mul>". It becomes the name of a file in this package. The file does not
+    exist, but tracebacks show the generated lines, and tools that hide the engine's own frames hide these frames
+    too."""
     file = os.path.join(_HERE, *what.split("/"))
     exec(compile(source, file, "exec"), environment)
-    # None: `checkcache` must not look for it on the disk
+    # With None as the modification time, `checkcache` does not look for the file on the disk.
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     return environment[name]

@@ -1,2 +1,2 @@
-"""What is built upon the core: custom functions, hooks, `torch.autograd.functional`, gradient checks, anomaly
+"""Features built on the core: custom functions, hooks, `torch.autograd.functional`, gradient checks, anomaly
 detection."""

@@ -1,6 +1,6 @@
-"""Anomaly mode: remembers where each op ran, and stops at the first NaN that a backward rule makes.
+"""Anomaly mode: remember where each operation ran, and stop at the first NaN that a backward rule produces.
 
-An observer like any other. Source: torch.autograd.detect_anomaly."""
+It is an ordinary observer of the engine. Source: torch.autograd.detect_anomaly."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _user_stack():
 
 
 def explain(node):
-    """Warn with the place in the forward pass that made `node`."""
+    """Warn, and show the line of the forward pass that made `node`."""
     where = node.extra().get("metadata", {}).get("traceback_")
     if where is None:
         text = (
@@ -77,7 +77,7 @@ def _switch(to):
 
 
 class set_detect_anomaly:
-    """Switch anomaly mode at once; as a context manager only for the block. Source:
+    """Switch anomaly mode on or off at once; as a context manager, only for the block. Source:
     torch.autograd.set_detect_anomaly."""
 
     def __init__(self, mode: bool, check_nan: bool = True):
@@ -92,7 +92,8 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """`with detect_anomaly():` finds the op whose backward makes a NaN. Source: torch.autograd.detect_anomaly."""
+    """Find the operation whose backward produces a NaN: `with detect_anomaly():`. Source:
+    torch.autograd.detect_anomaly."""
 
     def __init__(self, check_nan: bool = True):
         self.check_nan = check_nan

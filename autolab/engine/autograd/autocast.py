@@ -23,18 +23,19 @@ IN_FLOAT32 = {
     "native_layer_norm pow_base pow_scalar pow_tensor prod prod_all reciprocal rsqrt sinh softplus sum sum_all tan "
     "_softmax _log_softmax",
 }
-"""The operations that compute in float32 on a type of device. Losses do so on all, see `in_float32`."""
+"""The operations that compute in float32 on a type of device. Losses compute in float32 on every device; see
+`in_float32`."""
 
 
 class Casting:
-    """What the `autocast` blocks around a line of code ask for: a dtype for each type of device."""
+    """The settings of the `autocast` blocks around the running code: one dtype for each type of device."""
 
     def __init__(self, dtypes: dict[str, Any], copies: dict[int, Any]) -> None:
         self.dtypes, self.copies = dtypes, copies
 
     def lowered(self, *tensors: Any) -> list[Any]:
-        """Return the arguments of a product in the dtype of the block. A parameter that is used several times is
-        converted once."""
+        """Return the arguments of a matrix product in the dtype of the block. A parameter that is used several times is
+        converted only once."""
         return [self._lowered(t) for t in tensors]
 
     def _lowered(self, t: Any) -> Any:
@@ -44,12 +45,13 @@ class Casting:
         if not (t._req and t.is_leaf and per_thread.state.grad):
             return t.to(wanted)
         if id(t) not in self.copies:
-            self.copies[id(t)] = t, t.to(wanted)  # with `t`, so that its id stays its own
+            # keep `t` alive, so that no other object gets its id
+            self.copies[id(t)] = t, t.to(wanted)
         return self.copies[id(t)][1]
 
     def widened(self, values: Iterable[Any], types: Iterable[str]) -> list[Any]:
-        """Return `values` with the float16 tensors that lie on devices of `types`, and for which a block asks, in
-        float32."""
+        """Return `values` with float16 tensors converted to float32 if an `autocast` block is active for their type of
+        device, which must be among `types`."""
         chosen = self.dtypes.keys() & types
         return [
             t.float()
@@ -62,7 +64,7 @@ class Casting:
 def in_float32(
     function: Callable[..., Any], types: Iterable[str] = tuple(IN_FLOAT32)
 ) -> Callable[..., Any]:
-    """Decorate what computes in float32 inside of `autocast`."""
+    """Decorate a function so that it computes in float32 inside `autocast`."""
 
     @functools.wraps(function)
     def widened(*args: Any, **kwargs: Any) -> Any:
@@ -73,7 +75,7 @@ def in_float32(
         kwargs = dict(zip(kwargs, casting.widened(kwargs.values(), types)))
         if casting.dtypes.keys().isdisjoint(types):
             return function(*args, **kwargs)
-        state.autocast = None  # a product inside of it is not lowered
+        state.autocast = None  # a product inside the function keeps its dtype
         try:
             return function(*args, **kwargs)
         finally:
@@ -84,17 +86,18 @@ def in_float32(
 
 @functools.cache
 def _prepare(device_type: str) -> None:
-    """Let the operations of IN_FLOAT32 look for `autocast` from now on: programs without it pay nothing."""
+    """Let the operations of IN_FLOAT32 check for `autocast` from now on. Programs without `autocast` skip the check."""
     for name in IN_FLOAT32[device_type].split():
         op = OPS[name]
         op.call = in_float32(op.runs or operations.engine.runner(op), (device_type,))
 
 
 class autocast(Mode):
-    """In this block (or decorated function) products of float32 tensors on devices of `device_type` compute in `dtype`,
-    losses in float32. Source: torch.autocast.
+    """Compute products of float32 tensors on `device_type` in `dtype`, and losses in float32, inside the block or the
+    decorated function. Source: torch.autocast.
 
-    Raises NotImplementedError for bfloat16, the default on the CPU, which autolab does not have: pass torch.float16.
+    Raise NotImplementedError for bfloat16, the default on the CPU, because autolab does not have it: pass
+    torch.float16.
 
     >>> x = torch.ones(2, 2)
     >>> with torch.autocast("cpu", dtype=torch.float16):
@@ -158,6 +161,7 @@ class autocast(Mode):
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Return whether an `autocast` block for this type of device is around. Source: torch.is_autocast_enabled."""
+    """Return whether the code runs inside an `autocast` block for this type of device. Source:
+    torch.is_autocast_enabled."""
     casting = per_thread.state.autocast
     return casting is not None and device_type in casting.dtypes

@@ -21,23 +21,23 @@ from .refusals import FREED, stale
 
 
 class FunctionCtx:
-    """The methods of `ctx` in forward and backward; any attribute may be set on it. The context is the graph's node
+    """The methods of `ctx` in forward and backward. You may set any attribute on `ctx`, which is the node of the graph
     itself."""
 
     __slots__ = ()
 
     def save_for_backward(self, *tensors):
-        """Keep tensors for backward; read them there as `ctx.saved_tensors`.
+        """Save tensors for backward, which reads them as `ctx.saved_tensors`.
 
-        Anything else raises TypeError when forward is done, if it is recorded."""
+        A value that is not a tensor raises TypeError after forward, if the function is recorded."""
         self.to_save = tensors
 
     def mark_dirty(self, *tensors):
-        """Say that these inputs were changed in place and are returned."""
+        """Declare that forward changed these inputs in place and returns them."""
         self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors):
-        """Say that these outputs have no gradient."""
+        """Declare that these outputs have no gradient."""
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value):
@@ -46,7 +46,7 @@ class FunctionCtx:
 
 
 class _FunctionNode(Node, FunctionCtx):
-    """The node of a custom function; also its `ctx`."""
+    """The graph node of a custom function, which is also its `ctx`."""
 
     __slots__ = (
         *("_kept", "needs_input_grad", "to_save", "dirty_tensors", "non_differentiable"),
@@ -64,8 +64,8 @@ class _FunctionNode(Node, FunctionCtx):
 
     @property
     def saved_tensors(self):
-        """The tensors that forward saved, in order. Raises RuntimeError after they were freed, or when one was changed
-        in place since."""
+        """Return the tensors that forward saved, in order. Raise RuntimeError if they were freed, or if one was changed
+        in place after forward."""
         if self._kept is None:
             note = "backward() freed them; pass retain_graph=True to the first backward()."
             raise fail(RuntimeError, FREED, note)
@@ -75,14 +75,14 @@ class _FunctionNode(Node, FunctionCtx):
         if kept is None:
             return None
         t, version, output_nr = kept
-        if t.__class__ is tuple:  # packed by saved-tensor hooks
+        if t.__class__ is tuple:  # packed by hooks on saved tensors
             return t[1](t[0])
         if t._storage.version != version:
             made_by, nr = (t.grad_fn, 0) if output_nr is None else (self, output_nr)
             raise stale(self, t._storage, version, t._array.shape, t._array.dtype, made_by, nr)
         if output_nr is None:
             return t
-        # an output is kept without its history, or node and tensor would hold each other
+        # Save a detached output: node and output must not hold each other.
         out = t.detach()
         out._node, out._nr, out._req = self, output_nr, True
         return out
@@ -91,7 +91,8 @@ class _FunctionNode(Node, FunctionCtx):
         return sorted(object.__dir__(self))
 
     def keep(self, inputs, outputs):
-        """Turn the tensors that forward saved into entries with versions. Raises TypeError for other values."""
+        """Replace the tensors that forward saved with entries that include versions. Raise TypeError for other
+        values."""
         entries, hooks = [], per_thread.state.saved_hooks
         inputs, numbers = _ids(inputs), {id(o): nr for nr, o in reversed([*enumerate(outputs)])}
         for i, t in enumerate(self.to_save):
@@ -112,7 +113,7 @@ class _FunctionNode(Node, FunctionCtx):
         self._kept, self.to_save = entries, ()
 
     def backward_raw(self, m, g):
-        """Call the user's backward with Tensors and check the gradients it returns."""
+        """Call the user's backward with Tensors, and return its gradients after checking them."""
         grads = list(g) if self.num_outputs > 1 and g is not None else [g] * self.num_outputs
         for i, (shape, dtype, device) in enumerate(self._meta):
             if grads[i] is None and self.materialize_grads and device:
@@ -125,7 +126,7 @@ class _FunctionNode(Node, FunctionCtx):
     backward_traced = backward_raw
 
     def _checked(self, result, traced):
-        """Return the gradients of the tensor arguments among `result`, which has one entry per argument."""
+        """Return the gradients of the tensor arguments from `result`, which has one entry per argument."""
         n = len(self._arguments)
         if len(result) > n and all(r is None for r in result[n:]):
             result = result[:n]
@@ -150,7 +151,7 @@ class _FunctionNode(Node, FunctionCtx):
         return tuple(out)
 
     def _fitted(self, r, meta, i, traced):
-        """Return the gradient `r` of argument `i` in the shape, dtype and place of the argument."""
+        """Return the gradient `r` of argument `i`, brought to the argument's shape, dtype and device."""
         if not isinstance(r, Tensor):
             message = f"expected Variable or None (got {type_name(r)})"
             raise fail(RuntimeError, message, "backward returns tensors, or None.")
@@ -171,7 +172,7 @@ class _FunctionNode(Node, FunctionCtx):
                 )
             r = OPS["sum_to"].call(r, shape)
         r = r if r.dtype is dtype else r.to(dtype)
-        # the user may hold the tensor that backward returned
+        # The user may still hold the tensor that backward returned, so copy it.
         return r if traced else devices.copied(r._array)
 
     def release(self):
@@ -182,7 +183,7 @@ class _FunctionNode(Node, FunctionCtx):
 
 
 class _FunctionMeta(type):
-    """Gives each custom function its node class, named as torch names it: `ExpBackward`."""
+    """Create each custom function's node class, named as in torch: `ExpBackward`."""
 
     def __init__(cls, name, bases, members):
         super().__init__(name, bases, members)
@@ -198,9 +199,10 @@ class _FunctionMeta(type):
 
 
 class Function(metaclass=_FunctionMeta):
-    """Base of custom functions: static `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`; call it with `apply`.
+    """Base class of custom functions: define static `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`, call
+    `apply`.
 
-    Alternatively `forward(*args)` with `setup_context(ctx, inputs, output)`. Source: torch.autograd.Function.
+    Or define `forward(*args)` and `setup_context(ctx, inputs, output)`. Source: torch.autograd.Function.
 
     Example:
 
@@ -255,7 +257,7 @@ class Function(metaclass=_FunctionMeta):
 
     @classmethod
     def apply(cls, *args, **kwargs):
-        """Run forward without recording its inside, and record the function as one node."""
+        """Run forward without recording the operations inside it, and record the function as one node."""
         separate = cls.setup_context is not Function.setup_context
         if kwargs or separate:
             args = _bound(cls.forward, args, kwargs, separate)
@@ -264,7 +266,7 @@ class Function(metaclass=_FunctionMeta):
         tensors = [a for a in args if isinstance(a, Tensor)]
         recording = state.grad and any(t.requires_grad for t in tensors)
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
-        # before forward runs, which may change the arguments in place
+        # Find the edges before forward runs, because forward may change the arguments in place.
         edges = tuple(map(edge, tensors)) if recording else ()
         nrs = tuple(t._nr for t in tensors)
         if observe.observer is not None:
@@ -293,7 +295,7 @@ class Function(metaclass=_FunctionMeta):
 
 
 def _bound(forward, args, kwargs, separate):
-    """Return the arguments of a forward by position and with its defaults; `separate`: it takes no ctx."""
+    """Return the arguments of `forward` by position, with defaults filled in. separate: `forward` takes no ctx."""
     ctx = () if separate else (None,)
     bound = inspect.signature(forward).bind(*ctx, *args, **kwargs)
     bound.apply_defaults()
@@ -301,7 +303,7 @@ def _bound(forward, args, kwargs, separate):
 
 
 def _ids(tensors):
-    """Return the identities of tensors: `in` on a list would compare their values."""
+    """Return the ids of tensors, to test identity: `in` on a list would compare their values."""
     return set(map(id, tensors))
 
 
@@ -311,7 +313,7 @@ def _meta(t):
 
 
 def _finished(node, tensors, outputs, recording):
-    """Return the outputs as the caller gets them: the node hangs on each that is differentiable."""
+    """Return the outputs for the caller, and attach the node to each differentiable output."""
     node.num_outputs = len(outputs)
     dirty, plain = _ids(node.dirty_tensors), _ids(node.non_differentiable)
     if dirty - _ids(outputs):
@@ -334,7 +336,7 @@ def _finished(node, tensors, outputs, recording):
 
 
 def _output(node, nr, o, is_input, is_dirty):
-    """Return output number `nr` of a function: `node` is None where it has no gradient."""
+    """Return output number `nr` of a function. node: None if the output has no gradient."""
     if is_input and node is None and o.requires_grad:
         return o.detach()
     if is_input and is_dirty:
@@ -349,7 +351,7 @@ def _output(node, nr, o, is_input, is_dirty):
 
 
 def _changed(node, nr, t):
-    """Return the input `t`, which forward changed in place: its history goes on with the node."""
+    """Return the input `t`, which forward changed in place, with the node as its new history."""
     if t._req and t._node is None:
         raise fail(
             RuntimeError,
@@ -365,7 +367,7 @@ def _changed(node, nr, t):
 
 
 def _as_view(o, base):
-    """Return an output that shares an input's memory: a view of it, which may not be changed in place."""
+    """Return an output that shares an input's memory as a view of the input that may not be changed in place."""
     t = wrap(materialise(o), o.dtype)
     root = base if base._view is None or base._view.base is None else base._view.base
     t._storage, t._view = o._storage, View(root, o._storage.version, "function")
@@ -373,7 +375,7 @@ def _as_view(o, base):
 
 
 def once_differentiable(fn):
-    """Mark a backward whose gradients cannot be differentiated again. Source:
+    """Mark a backward function whose gradients cannot be differentiated again. Source:
     torch.autograd.function.once_differentiable."""
 
     @functools.wraps(fn)

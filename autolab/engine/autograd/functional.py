@@ -26,9 +26,10 @@ def _tuple(x, what, function):
 
 
 def _run(function, func, inputs, strict, create_graph):
-    """Return (inputs of a graph of their own, whether they were a tuple, outputs of `func`, whether they were one).
+    """Call `func` on the inputs. Return (inputs with a graph of their own, was it a tuple, outputs, was it a tuple).
 
-    The inputs are copies that require grad, or views when the result must stay connected."""
+    The inputs are copies that require grad, or views of the caller's tensors if the result must stay connected to
+    them."""
     if strict:
         note = "The output does not depend on the input, so its derivative should be 0."
         raise unsupported(function, "strict", note)
@@ -42,19 +43,18 @@ def _run(function, func, inputs, strict, create_graph):
 
 
 def _returned(items, was_tuple, create_graph):
-    """Return `items` as the caller gets them: one or a tuple, without a graph unless it was asked for."""
+    """Return `items` to the caller: as a tuple if `was_tuple`, and detached from the graph unless `create_graph`."""
     items = tuple(t if create_graph else t.detach() for t in items)
     return items if was_tuple else items[0]
 
 
 def _number(t, value, *before):
-    """Return `value` everywhere, in a tensor of t's device and dtype and of shape (*before, *t.shape)."""
+    """Return a tensor of shape (*before, *t.shape) filled with `value`, on t's device and with t's dtype."""
     return wrap(filled(t._storage.device, value, (*before, *t._array.shape), t.dtype))
 
 
 def unit(t, position):
-    """Return a tensor like `t` of zeros with a 1 at a flat position: the gradient that asks for one row of the
-    Jacobian."""
+    """Return zeros shaped like `t` with a 1 at a flat position. As a gradient, it selects one row of the Jacobian."""
     v = _number(t, 0)
     with t._storage.device.backend:
         v._array.reshape(-1)[position] = 1
@@ -62,8 +62,8 @@ def unit(t, position):
 
 
 def gradients(outputs, inputs, vectors, create_graph):
-    """Return gradients of the outputs, each weighted by its vector; zeros for an input that nothing reaches. The graph
-    stays."""
+    """Return the gradients of the outputs, each weighted by its vector; zeros for an input that the outputs do not
+    depend on. The graph is retained."""
     live = [(y, v) for y, v in zip(outputs, vectors) if y.requires_grad]
     grads = (None,) * len(inputs)
     if live:
@@ -75,11 +75,11 @@ def gradients(outputs, inputs, vectors, create_graph):
 def jacobian(
     func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"
 ):
-    """Return all partial derivatives: entry [i, j] has shape output_i.shape + input_j.shape; tuples where func takes or
-    gives tuples.
+    """Return all partial derivatives: entry [i, j] has shape output_i.shape + input_j.shape. The result is a tuple
+    where `func` takes or returns a tuple.
 
-    One backward pass per output element; `vectorize` only tells torch how to arrange them.
-    Source: torch.autograd.functional.jacobian.
+    This runs one backward pass per output element. `vectorize` is accepted as in torch and changes nothing. Source:
+    torch.autograd.functional.jacobian.
 
     Example:
         >>> torch.autograd.functional.jacobian(lambda x: x ** 2, torch.tensor([1., 2.]))
@@ -104,7 +104,7 @@ def jacobian(
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False):
-    """Return second derivatives of a function with one output element; `vectorize` as in `jacobian`. Source:
+    """Return the second derivatives of a function with one output element; `vectorize` is as in `jacobian`. Source:
     torch.autograd.functional.hessian."""
     given, tuple_in = _tuple(inputs, "inputs", "hessian")
 
@@ -116,7 +116,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False):
 
 
 def _one_number(y, function):
-    """Return `y`. Raises RuntimeError unless it is one tensor with one element."""
+    """Return `y`, or raise RuntimeError unless it is one tensor with one element."""
     note = "hessian() needs a function that returns a single number."
     problem = "contain a single element" if isinstance(y, Tensor) else "be a single Tensor"
     if not isinstance(y, Tensor) or y.numel() != 1:

@@ -1,4 +1,4 @@
-"""Comparing analytical gradients with finite differences: `gradcheck`, `gradgradcheck`.
+"""Compare analytical gradients with finite differences: `gradcheck`, `gradgradcheck`.
 
 Source: https://docs.pytorch.org/docs/2.13/autograd.html#module-torch.autograd.gradcheck"""
 
@@ -16,7 +16,7 @@ from .functional import gradients, unit
 
 
 class GradcheckError(RuntimeError):
-    """What `gradcheck` raises when a gradient is wrong."""
+    """The error that `gradcheck` raises if a gradient is wrong."""
 
 
 GradcheckError.__module__ = "torch.autograd.gradcheck"
@@ -33,12 +33,12 @@ def gradcheck(
     nondet_tol=0.0,
     **rare,
 ) -> bool:
-    """Return whether the Jacobian from backward equals the one from central differences, |a - n| <= atol + rtol |n| for
-    each entry.
+    """Return whether the Jacobian from backward equals the Jacobian from central differences: |a - n| <= atol + rtol
+    |n| for each entry.
 
-    func: Tensors -> Tensor or tuple. inputs: a Tensor or a tuple; those that require grad should be float64.
-    nondet_tol: how much two backward passes may differ. Raises GradcheckError with both Jacobians when they differ,
-    unless raise_exception=False.
+    func: Tensors -> Tensor or tuple. inputs: a Tensor or a tuple of Tensors; inputs that require grad should be
+    float64. nondet_tol: how much the gradients of two backward passes may differ. Raise GradcheckError with both
+    Jacobians if they differ, unless raise_exception=False.
 
     Example:
         >>> x = torch.tensor([1., 2.], dtype=torch.float64, requires_grad=True)
@@ -87,7 +87,7 @@ def _check(func, inputs, eps, atol, rtol, nondet_tol):
 
 
 def close(analytical, numerical, atol, rtol):
-    """Return whether every number is one that tiny changes give."""
+    """Return whether the analytical Jacobian matches the numerical one within the tolerances."""
     return bool(np.all(np.abs(analytical - numerical) <= atol + rtol * np.abs(numerical)))
 
 
@@ -120,7 +120,7 @@ def _differentiable(inputs):
 
 
 def numerical_jacobian(func, inputs, x, k, eps):
-    """Return central differences: entry (i, j) is d output[j] / d x[i]; x is nudged in place and put back."""
+    """Return central differences: entry (i, j) is d output[j] / d x[i]. Each x[i] is changed in place and restored."""
     values, place = materialise(x), x._storage.device.backend
     rows = []
     for position in np.ndindex(values.shape):
@@ -152,7 +152,7 @@ def analytical_jacobian(output, x):
 
 
 def gradgradcheck(func, inputs, grad_outputs=None, **options) -> bool:
-    """Return `gradcheck` of the gradient itself: checks second derivatives. Source: torch.autograd.gradgradcheck."""
+    """Check second derivatives: return `gradcheck` of the gradient itself. Source: torch.autograd.gradgradcheck."""
     inputs = _as_tuple(inputs)
     n, generator = len(inputs), np.random.default_rng(0)
     if grad_outputs is None:

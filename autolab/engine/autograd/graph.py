@@ -1,4 +1,4 @@
-"""Looking at the graph and at what it saves: `torch.autograd.graph`.
+"""`torch.autograd.graph`: tools to inspect the graph and control how it saves tensors.
 
 Source: https://docs.pytorch.org/docs/2.13/autograd.html#autograd-graph"""
 
@@ -16,8 +16,8 @@ __all__ = [
 
 
 class saved_tensors_hooks:
-    """`with saved_tensors_hooks(pack, unpack):` stores `pack(tensor)` for each tensor that backward will need, and
-    calls `unpack` then."""
+    """Store `pack(tensor)` for each tensor that backward needs, and call `unpack` on it during backward: `with
+    saved_tensors_hooks(pack, unpack):`."""
 
     def __init__(self, pack_hook, unpack_hook):
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
@@ -33,7 +33,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keeps saved tensors in host memory and brings them back when backward needs them."""
+    """Keep saved tensors in host memory inside the block, and copy them back when backward needs them."""
 
     def __init__(self, pin_memory=False, device_type="cuda"):
         def pack(t):

@@ -1,4 +1,4 @@
-"""Hooks: functions of the user's that see, and may replace, gradients on their way."""
+"""Hooks: user functions that can read and replace gradients during the backward pass."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class RemovableHandle:
 
     @classmethod
     def add(cls, hooks: dict, fn: Callable[..., Any]) -> RemovableHandle:
-        """Put `fn` into the dict `hooks`; the handle takes it away again."""
+        """Add `fn` to the dict `hooks`, and return the handle that removes it."""
         handle = cls(hooks)
         hooks[handle.id] = fn
         return handle
 
     def remove(self) -> None:
-        """Take the hook away; a second time without effect."""
+        """Remove the hook; a second call does nothing."""
         for hooks in self._dicts:
             hooks.pop(self.id, None)
 
@@ -46,7 +46,8 @@ RemovableHandle.__module__ = "torch.utils.hooks"
 
 
 class NodeHooks:
-    """The hooks of one node, in the order in which they run: tensor hooks by output, retained gradients, pre, post."""
+    """The hooks of one node, in the order in which they run: tensor hooks by output, retained gradients, pre-hooks,
+    post-hooks."""
 
     __slots__ = ("tensor", "retain", "pre", "post")
 
@@ -62,11 +63,11 @@ class NodeHooks:
     def add_tensor_hook(self, nr, fn):
         return RemovableHandle.add(self.tensor.setdefault(nr, {}), fn)
 
-    # What `core/backward.py` calls. `run` is the backward pass, gradients are arrays, or Tensors when they are to have
+    # `core/backward.py` calls these methods. `run` is the backward pass. Gradients are arrays, or Tensors if they need
     # a graph.
     def arrived(self, run, gs):
-        """Return the gradients `gs`, one per output, after the tensor hooks; those of tensors that retain theirs are
-        kept."""
+        """Return the gradients `gs`, one per output, after the tensor hooks ran. Store the gradients of outputs that
+        called `retain_grad`."""
         for nr in sorted({*self.tensor, *self.retain}):
             if gs[nr] is None:
                 continue
@@ -82,7 +83,7 @@ class NodeHooks:
         return gs
 
     def before(self, run, node, gs):
-        """Return the gradients `gs` as the prehooks of the node leave them."""
+        """Return the gradients `gs` after the pre-hooks of the node ran."""
         if not self.pre:
             return gs
         shown = node.differentiable_outputs
@@ -92,19 +93,20 @@ class NodeHooks:
         ]
 
     def after(self, run, node, out, g):
-        """Return the gradients `out` that the node sends on as its post hooks leave them; `g` had arrived."""
+        """Return the gradients `out` of the node's inputs after the post-hooks ran; `g` is the gradient of its
+        output."""
         if not self.post:
             return out
         gs = g[: node.differentiable_outputs] if node.num_outputs > 1 else (g,)
         return tuple(_through(run, lambda *grads: run_node_hooks(self.post, *grads), out, gs))
 
     def accumulated(self, run, leaf):
-        """Calls the hooks that wait until `leaf.grad` was updated."""
+        """Call the hooks that run after `leaf.grad` was updated."""
         _through(run, lambda: run_accumulated_hooks(self.post, leaf) or ())
 
 
 def _through(run, function, *grads):
-    """Return gradients after a function of the user's, which sees tuples of Tensors and returns one."""
+    """Call a user function, which takes and returns tuples of Tensors, on the gradients; return the new gradients."""
     with set_grad_enabled(run.create_graph):
         result = function(
             *[
@@ -116,7 +118,7 @@ def _through(run, function, *grads):
 
 
 def _retain(keeper, g, create_graph):
-    """Add `g` to the gradient of a non-leaf: a new tensor, where a leaf's is changed in place."""
+    """Add `g` to the gradient of a non-leaf. This makes a new tensor, while a leaf's gradient is changed in place."""
     if create_graph:
         return accumulate(keeper, g, True)
     with guard:
@@ -130,8 +132,8 @@ def _retain(keeper, g, create_graph):
 
 
 def run_tensor_hooks(hooks, grad):
-    """Return the Tensor `grad` after `hooks` in order. Raises RuntimeError when one changes its size, TypeError when
-    one returns no Tensor."""
+    """Return the Tensor `grad` after calling `hooks` in order. Raise RuntimeError if a hook changes its size, TypeError
+    if a hook returns something that is not a Tensor."""
     for fn in list(hooks.values()):
         result = fn(grad)
         if result is not None:
@@ -141,8 +143,7 @@ def run_tensor_hooks(hooks, grad):
 
 
 def run_accumulated_hooks(hooks, leaf):
-    """Call the hooks that wait until `leaf.grad` was updated. Raises RuntimeError when one returns anything but
-    None."""
+    """Call the hooks that run after `leaf.grad` was updated. Raise RuntimeError if a hook returns anything but None."""
     results = [fn(leaf) for fn in list(hooks.values())]
     if any(result is not None for result in results):
         raise fail(
@@ -153,8 +154,8 @@ def run_accumulated_hooks(hooks, leaf):
 
 
 def run_node_hooks(hooks, *tuples):
-    """Run pre or post hooks: each sees the tuples, and may return a tuple in place of the first, with gradients of the
-    same sizes and dtypes. Return the first as they leave it."""
+    """Run pre- or post-hooks, and return the first tuple after them. Each hook receives the tuples and may return a
+    replacement of the first, with gradients of the same sizes and dtypes."""
     first, rest = tuples[0], tuples[1:]
     for fn in list(hooks.values()):
         result = fn(first, *rest)
@@ -177,7 +178,7 @@ def run_node_hooks(hooks, *tuples):
 
 
 def _check_replacement(fn, new, old):
-    """Raise PyTorch's error unless the hook `fn` may put `new` in the place of the gradient `old`."""
+    """Raise PyTorch's error unless the hook `fn` may replace the gradient `old` with `new`."""
     note = "Return None to leave the gradient as it is, or a tensor of its shape and dtype."
     if old is None:
         message = "can't replace a None gradient with a non-None value"

@@ -24,7 +24,7 @@ def is_grad_enabled() -> bool:
 
 
 class Mode:
-    """A context manager that is a decorator, too."""
+    """A context manager that also works as a decorator."""
 
     __slots__ = ()
 
@@ -85,9 +85,9 @@ class enable_grad(no_grad):
 
 
 class inference_mode(no_grad):
-    """Like `no_grad`; with `mode=False` history is recorded inside. Source: torch.inference_mode.
+    """Like `no_grad`; with `mode=False`, operations are recorded inside the block. Source: torch.inference_mode.
 
-    PyTorch's tensors from such a block may never enter a graph; here they are ordinary tensors."""
+    In PyTorch, tensors made in such a block may never enter a graph; here they are ordinary tensors."""
 
     __slots__ = ("mode", "_inference")
     mode: bool
@@ -111,7 +111,7 @@ class inference_mode(no_grad):
 
 @functools.partial(attach, to=set_grad_enabled)
 class _Setting:
-    """Makes `set_grad_enabled`, which sets the mode at once, usable as a decorator."""
+    """`set_grad_enabled`, which sets the mode at once, made usable as a decorator too."""
 
     def __call__(self, function):
         per_thread.state.grad = self._before
@@ -125,4 +125,4 @@ class _Setting:
 
 
 for _cls in (no_grad, enable_grad, inference_mode, set_grad_enabled):
-    _cls.__module__ = "torch.autograd.grad_mode"  # shown by repr, as torch shows it
+    _cls.__module__ = "torch.autograd.grad_mode"  # `repr` shows the module's name, as in torch

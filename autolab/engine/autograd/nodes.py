@@ -1,4 +1,4 @@
-"""Nodes as users see them: what `torch.autograd.graph.Node` offers beside its name."""
+"""The public side of graph nodes: what `torch.autograd.graph.Node` offers in addition to its name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ELSEWHERE = "_input_metadata _register_hook_dict _set_sequence_nr".split()
 _SHOWN = (
     "__call__ _sequence_nr metadata name next_functions register_hook register_prehook requires_grad"
 ).split()
-"""What `dir(node)` shows of every node, as in PyTorch."""
+"""The attributes that `dir(node)` shows for every node, as in PyTorch."""
 
 if TYPE_CHECKING:
     Base = Node
@@ -34,49 +34,51 @@ class _Face(Base):
     """The part of Node that users and the explorer call."""
 
     def node_hooks(self):
-        """Return the hooks at this node; made when the first is registered."""
+        """Return the hooks of this node; the object is made on first use."""
         if self.hooks is None:
             with guard:
                 self.hooks = self.hooks or NodeHooks()
         return self.hooks
 
     def register_hook(self, fn):
-        """Call `fn(grad_inputs, grad_outputs)` after the node ran; a returned tuple replaces grad_inputs."""
+        """Register `fn(grad_inputs, grad_outputs)` to run after the node; a tuple that it returns replaces
+        grad_inputs."""
         return self.node_hooks().add("post", fn)
 
     def register_prehook(self, fn):
-        """Call `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
+        """Register `fn(grad_outputs)` to run before the node; a tuple that it returns replaces grad_outputs."""
         return self.node_hooks().add("pre", fn)
 
     @property
     def differentiable_outputs(self):
-        """The number of gradients that hooks see. PyTorch does not count the index that `max` returns beside the
-        maximum as an output of the node."""
+        """Return the number of output gradients that hooks receive. As in PyTorch, the index that `max` returns with
+        the maximum does not count."""
         return self.num_outputs - (len(self.op.nondiff) if self.op is not None else 0)
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """((node, output number), …) per differentiable argument; (None, 0) where no gradient goes."""
+        """Return a pair (node, output number) for each differentiable argument; (None, 0) if it receives no
+        gradient."""
         nrs = self.input_nrs
         return tuple([(n, 0) for n in self.inputs]) if nrs is None else tuple(zip(self.inputs, nrs))
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """A dict that users may fill."""
+        """Return a dict for the user's own data about this node."""
         found: dict[str, Any] = self.extra().setdefault("metadata", {})
         return found
 
     @property
     def requires_grad(self) -> bool:
-        """Always True, because only results that require a gradient have a node."""
+        """Return True: only results that require a gradient have a node."""
         return True
 
     def _sequence_nr(self) -> int:
         return self.sequence_nr
 
     def __call__(self, *grads: Tensor | None) -> Any:
-        """Run the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one
-        input)."""
+        """Run the node alone: take the gradients of its outputs, and return the gradients of its inputs (a Tensor if
+        there is one input)."""
         arrays = [None if g is None else g._array for g in grads]
         where = of(next((a for a in arrays if a is not None), np.float32(0)))
         m = raw(where.xp)
@@ -99,8 +101,8 @@ class _Face(Base):
         return sorted([*dir(object), *tensors, *saved, *_SHOWN, *_ELSEWHERE, *leaf])
 
     def __init_subclass__(cls) -> None:
-        """Give the nodes of an operation what torch shows of what they save: `_saved_<name>`. (A
-        `__getattr__` for all of them would make every attribute of a node slow to read in CPython.)"""
+        """Give the nodes of an operation PyTorch's attributes for saved tensors, `_saved_<name>`. (One `__getattr__`
+        for all nodes would make every attribute slow to read in CPython.)"""
         op = vars(cls).get("op")
         if op is None:
             return
@@ -111,14 +113,14 @@ class _Face(Base):
             setattr(cls, f"_saved_{name}", value)
 
     def _saved_attribute(self, name: str) -> Any:
-        """Return `_saved_<name>`: torch keeps an operand that is a number as a tensor, a double, a long or a bool
-        whatever the others' dtype."""
+        """Return `_saved_<name>`. As in torch, an operand that is a Python number becomes a tensor of dtype double,
+        long or bool, whatever the dtype of the other operands."""
         k, op = self._saved_names.index(name), self.op
         if self.saved is None:
             readers = op.needed_by[k]
             several = len(op.rules) > 1 and not op.spread
             if several and readers and all(self.inputs[rule] is None for rule in readers):
-                return None  # everything was freed, but this entry was empty
+                return None  # the node is freed, but this entry was empty before
         else:
             entry = self.entries()[k]
             if entry is None or self.saved.__class__ is Freed and entry is not GONE:
@@ -133,7 +135,7 @@ class _Face(Base):
 
 
 def _refusing(name):
-    """Return a property that `dir` shows, as PyTorch's does, and that autolab does not have."""
+    """Return a property that `dir` lists, as in PyTorch, but that raises an error because autolab lacks it."""
 
     def refuse(node):
         message = f"'{node.name()}' object has no attribute '{name}' in autolab"

@@ -1,4 +1,4 @@
-"""Saved tensors that hooks took: `saved_tensors_hooks`, `register_hooks` of one saved tensor."""
+"""Saved tensors packed by hooks: `saved_tensors_hooks`, and `register_hooks` of one saved tensor."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..core.tensor import attach
 
 
 class Packed(PackedTensor):
-    """A saved tensor that hooks took: `value` is what pack returned, `origin` (node, output number) where the tensor
-    came from.
+    """A saved tensor that a hook has packed. value: the result of `pack`. origin: the (node, output number) that made
+    the tensor.
 
-    node is None for an output of the node that saved it, which must not hold itself; origin is None for a tensor
-    without history.
+    In origin, node is None for an output of the node that saved it, because a node must not hold itself. origin is None
+    for a tensor without history.
 
     >>> packed = Packed.of(torch.tensor([1., 2.]), lambda t: t.tolist(), torch.tensor)
     >>> packed.value, packed.tensor()
@@ -29,7 +29,7 @@ class Packed(PackedTensor):
 
     @classmethod
     def of(cls, t, pack, unpack, node=None):
-        """Return the tensor `t` as it is kept, by `node`."""
+        """Return the tensor `t` in packed form, as `node` stores it."""
         origin = None
         if t.requires_grad:
             made_by = t.grad_fn
@@ -41,8 +41,8 @@ class Packed(PackedTensor):
         return cls(pack(t), unpack, origin)
 
     def tensor(self, node=None, traced=True):
-        """Return the tensor that unpack gives, traced: with the history that the tensor had, for a second derivative
-        goes on from there."""
+        """Return the tensor that `unpack` gives. traced: with the history that the tensor had, because a second
+        derivative needs it."""
         t = self.unpack(self.value)
         if not traced or self.origin is None or t.requires_grad:
             return t
@@ -61,12 +61,14 @@ class _Packing:
     """The part of Node that handles hooks on saved tensors."""
 
     def pack(self, pack, unpack):
-        """Hand every tensor that the node saved to the hooks of `saved_tensors_hooks`, and keeps what they return."""
+        """Pass every tensor that the node saved to the hooks of `saved_tensors_hooks`, and store what the hooks
+        return."""
         packed = list(self.entries())
         for k, entry in enumerate(packed):
             if entry.__class__ is not tuple or self.op.save_kinds[k] not in ("input", "output"):
                 continue
-            self.node_hooks()  # the hooks may ask which pass runs, so a shortcut that does not say must not take this graph
+            # the hooks may ask for the running pass, so no fast path may run this graph
+            self.node_hooks()
             if self._is_list(k):
                 packed[k] = tuple(
                     [

@@ -1,4 +1,4 @@
-"""What nodes say when they cannot run: what they saved was freed, or changed since. The words are PyTorch's."""
+"""Errors of nodes that cannot run because a saved tensor was freed or changed in place, in PyTorch's words."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ def stale(
     made_by: Any,
     nr: int = 0,
 ) -> Exception:
-    """Return the error for a saved tensor, made by the node `made_by`, that was modified in place since. nr: which of
-    its outputs, told (as in PyTorch) only by the node that saved its own output; an operand is called output 0."""
+    """Return the error for a saved tensor, an output of the node `made_by`, that was changed in place later. nr: the
+    number of that output. As in PyTorch, only a node that saved its own output reports it; for an operand the message
+    says output 0."""
     which = ""
     if made_by is not None and made_by.inputs:
         which = f", which is output {nr} of {re_name(made_by.name())},"
@@ -60,7 +61,7 @@ def stale(
 
 
 def re_name(name: str) -> str:
-    """Return the name of a node as torch's messages shorten it.
+    """Return the name of a node as torch's messages abbreviate it.
 
     >>> re_name("MulBackward0"), re_name("torch::autograd::CopySlices")
     ('Mul', 'torch::autograd::CopySlices')
@@ -70,7 +71,7 @@ def re_name(name: str) -> str:
 
 
 def _where_hint() -> str:
-    """Return the last sentence of a version error, in torch's words."""
+    """Return the last sentence of the error about a changed saved tensor, in torch's words."""
     if anomaly.is_anomaly_enabled():
         return (
             "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed "

@@ -1,6 +1,6 @@
 """The engine, in plain Python. Read the files in this order; an afternoon will do.
 
-What a tensor needs:
+Files about tensors:
 
 1. `errors.py`: how the engine refuses, in PyTorch's words.
 2. `dtype.py`, `device.py`: what kind of numbers a tensor has, and where they are.
@@ -8,7 +8,7 @@ What a tensor needs:
 4. `grad_mode.py`: what threads share; when history is recorded.
 5. `tensor.py`: what a tensor holds, and its place in the graph.
 
-Forward:
+The forward pass:
 
 6. `record.py`, `namespaces.py`: how an operation is stated, once; the two kinds of numbers that its gradient rules
 compute with.
@@ -17,13 +17,14 @@ compute with.
 9. `apply.py`: how an operation runs.
 10. `op.py`: how a record becomes an operation that can be called, and which engine runs it.
 
-Backward:
+The backward pass:
 
 11. `backward.py`: the order of the nodes, and the sums where paths meet.
 12. `differentiate.py`: `backward()` and `grad()`.
 
-Nothing here imports another room of the engine, and every file imports only what stands above it. Other rooms add to
-the core in four ways. `tensor.attach` puts methods on Tensor, Node, View, device and Engine. `op.use` puts a faster
-engine into the place of the plain one. `errors.ERROR_LISTENERS` holds the objects that are told of errors,
-`grad_mode.THREAD_INIT` what each new thread calls. The examples know `torch`, which is autolab, `np`, `OPS` and `raw`.
+Nothing here imports another room of the engine, and each file imports only files listed above it. Other rooms add to
+the core in four ways. `tensor.attach` puts methods on Tensor, Node, View, device and Engine. `op.use` replaces the
+plain engine with a faster one. `errors.ERROR_LISTENERS` holds objects that are called for each error.
+`grad_mode.THREAD_INIT` holds functions that each new thread calls. The examples know `torch`, which is autolab, `np`,
+`OPS` and `raw`.
 """

@@ -1,7 +1,7 @@
 """How an operation runs: unwrap, promote, compute, wrap, record.
 
-`apply` takes any arguments. Everything faster in this package does what stands here with some of the questions answered
-beforehand (`engine/fast/`), and `tests/engine/test_plain.py` drives both with the same calls.
+`apply` takes any arguments. The faster paths in `engine/fast/` do the same, with some of the checks done in advance.
+`tests/engine/test_plain.py` runs both with the same calls.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .tensor import SMALL, Tensor, View, materialise, wrap
 
 
 def reporting(run: Callable[..., Any], op: Op, inplace: bool = False) -> Callable[..., Any]:
-    """Return `run(op, args)` as a function of the op's arguments; the `ERROR_LISTENERS` are told of its errors.
+    """Return a function of the op's arguments that calls `run(op, args)` and reports errors to the `ERROR_LISTENERS`.
 
     >>> reporting(apply, OPS["mul"])(torch.tensor(2.), 3.0)
     tensor(6.)
@@ -33,7 +33,7 @@ def reporting(run: Callable[..., Any], op: Op, inplace: bool = False) -> Callabl
         try:
             return run(op, args)
         except Exception as error:
-            # `error` is used again on purpose: another name would keep it alive in this frame
+            # Reuse the name `error` on purpose: another name would keep the exception alive in this frame.
             for listener in ERROR_LISTENERS:
                 error = listener.failed(op, args, error, inplace)
             if error.__traceback__ is None:
@@ -70,7 +70,7 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
 
 
 def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
-    """Return the tensors among `args`, and `args` with the arrays in their place. Raise TypeError if the first
+    """Return the tensors among `args`, and `args` with each tensor replaced by its array. Raise TypeError if the first
     argument is not a tensor.
 
     >>> unwrap(OPS["mul"], (torch.tensor([1., 2.]), 3.0))
@@ -93,7 +93,8 @@ def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
 
 
 def number_of(a: Any) -> Any:
-    """Return a number of NumPy as Python's; anything else as it is. PyTorch reads a bool of NumPy as a float.
+    """Convert a NumPy number to a Python number; return anything else unchanged. Like PyTorch, read a NumPy bool as a
+    float.
 
     >>> number_of(np.float32(2.5)), number_of(np.bool_(True)), number_of("sum")
     (2.5, 1.0, 'sum')
@@ -106,8 +107,8 @@ def number_of(a: Any) -> Any:
 def bring_together(
     op: Op, args: Sequence[Any], raws: list[Any], tensors: list[Tensor]
 ) -> tuple[device, Sequence[Any], list[Any]]:
-    """Return the device on which `op` runs, and its arguments and raw values on that device. The device's backend
-    decides which arguments may lie elsewhere, and raises PyTorch's error for the rest.
+    """Return the device on which `op` runs, with its arguments and raw values moved there. The device's backend decides
+    which arguments may be on another device, and raises PyTorch's error for the rest.
 
     >>> x = torch.ones(2)
     >>> bring_together(OPS["exp"], (x,), [x.numpy()], [x])
@@ -139,7 +140,7 @@ def result_dtype(op: Op, args: Sequence[Any]) -> dtype:
 
 
 def promote(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> list[Any]:
-    """Return the raw values with all operands of one dtype, as PyTorch has it before a kernel runs.
+    """Return the raw values with all operands converted to one dtype, as PyTorch does before a kernel runs.
 
     >>> args = torch.tensor([1, 2]), torch.tensor([0.5, 0.5])
     >>> [a.dtype.name for a in promote(OPS["mul"], args, [a.numpy() for a in args], CPU)]
@@ -153,11 +154,11 @@ def promote(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> list
         a = args[i]
         if isinstance(a, Tensor):
             if a.dtype is not d:
-                # what repeats (`expand`) is written out, as in torch
+                # As in torch, an operand with repeated elements (`expand`) is copied in full.
                 order = "C" if 0 in raws[i].strides else "K"
                 raws[i] = where.backend.run(per_thread.state, raws[i].astype, d.np, order)
         elif a is not None and not d.is_floating_point:
-            # wraps as torch does, where NumPy would refuse an int out of range
+            # An int out of range wraps around, as in torch; NumPy would refuse it.
             raws[i] = np.asarray(a).astype(d.np)[()]
     return raws
 
@@ -174,7 +175,7 @@ def compute(op: Op, state: State, where: device, raws: Sequence[Any]) -> Any:
 def _output(
     op: Op, result: Any, args: Sequence[Any], where: device, state: State, several: bool
 ) -> Tensor:
-    """Return what a kernel gave (one of several results) as a Tensor: with memory of its own, or sharing the memory of
+    """Return the result of a kernel (or one of several results) as a Tensor: with memory of its own, or as a view of
     the first argument."""
     t = wrap(where.backend.adopt(op, result))
     if op.view:
@@ -186,7 +187,7 @@ def _output(
     return t
 
 
-# -- history ---------------------------------------------------------------------------------------------------------
+# -- recording the graph ----------------------------------------------------------------------------------------------
 def record(
     op: Op,
     args: Sequence[Any],
@@ -194,10 +195,10 @@ def record(
     state: State,
     replaced: Tensor | None = None,
 ) -> Any:
-    """Make the node of an operation that just ran, connect its edges, save what backward needs, and hang the node on
-    the results. Return it, or None when no gradient can flow.
+    """Make the node of an operation that just ran: connect its edges, save the tensors that backward needs, and attach
+    it to the results. Return the node, or None if no gradient can flow.
 
-    replaced: the first argument of an in-place operation as it was before, for edges and for saving.
+    replaced: the first argument of an in-place operation before the change, for the edges and saved tensors.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> node = (x * 2).grad_fn
@@ -208,7 +209,8 @@ def record(
     if replaced is not None:
         sources = [replaced if s is args[0] else s for s in sources]
         args = replaced, *args[1:]
-    edges = [edge(s) if isinstance(s, Tensor) else None for s in sources]  # brings views up to date
+    # `edge` also updates the history of views
+    edges = [edge(s) if isinstance(s, Tensor) else None for s in sources]
     if not any(isinstance(s, Tensor) and s._req for s in sources):
         return None
     node = _new_node(op, sources, edges, outs, state)
@@ -230,7 +232,7 @@ def _new_node(
     outs: Sequence[Tensor],
     state: State,
 ) -> Any:
-    """Return a node of `op` whose edges lead to the nodes of `sources`; nothing is saved yet."""
+    """Return a node of `op` with edges to the nodes of `sources`; it has no saved tensors yet."""
     tensors = [s for s in sources if isinstance(s, Tensor)]
     off = any(t._storage.device is not CPU for t in (*tensors, *outs))
     node: Any = object.__new__(off_cpu(op.node_class) if off else op.node_class)
@@ -250,8 +252,8 @@ def _new_node(
 
 
 def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:
-    """Return the shape and dtype to which each source's gradient must be reduced and converted, or None if no operand
-    was broadcast or converted; see `Node.fix`."""
+    """Return the shape and dtype to which the gradient of each source must be reduced and converted, or None if no
+    operand was broadcast or converted; see `Node.fix`."""
 
     def as_what(t: Tensor) -> Any:
         return (t._array.shape if op.broadcast else None), t.dtype
@@ -261,8 +263,8 @@ def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:
 
 
 def _preview(operand: Any) -> Any:
-    """Return what the explorer shows of a result, or of an operand that is in no graph: small arrays and numbers as
-    they are, (shape, dtype) of others. No memory of a device is kept for it."""
+    """Return what the explorer shows for a result, or for an operand without a graph: small arrays and numbers
+    unchanged, (shape, dtype) for larger ones. Arrays on a device are not kept."""
     if not isinstance(operand, Tensor):
         return operand
     return operand._storage.device.backend.preview(operand._array, SMALL)

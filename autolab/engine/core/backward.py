@@ -1,7 +1,7 @@
-"""The backward pass: nodes in torch's order, gradients summed where paths meet.
+"""The backward pass: run the nodes in torch's order, and sum gradients where paths meet.
 
-`steps` is a generator; `backward()` merely exhausts it, the explorer looks between its steps. Nothing here recurses, so
-graphs of any depth run. Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html
+`steps` is a generator. `backward()` runs it to the end, and the explorer looks at the graph between its steps. Nothing
+here is recursive, so a graph may be of any depth. Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Root = tuple[Node, int]
 
 
 def steps(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> Iterator[Node]:
-    """Run a backward pass and yield each node after it ran. grads: the raw array arriving at each root (a Tensor when
-    create_graph). settings: those of `BackwardPass`.
+    """Run a backward pass, and yield each node after it ran. grads: the raw array that arrives at each root (a Tensor
+    with create_graph). settings: the settings of `BackwardPass`.
 
     >>> x = wrap(np.float64(3))
     >>> x.requires_grad = True
@@ -57,8 +57,8 @@ def execute(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> dic
 
 # -- the order of the nodes ------------------------------------------------------------------------------------------
 def plan(roots: Sequence[Node]) -> tuple[list[Node], dict[Node, int]]:
-    """Return all nodes that `roots` lead to, newest first, and how many contributions each leaf's AccumulateGrad waits
-    for.
+    """Return all nodes reachable from `roots`, newest first, and the number of contributions that each leaf's
+    AccumulateGrad waits for.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> order, waiting = plan([(x * x).exp().grad_fn])
@@ -80,7 +80,7 @@ def plan(roots: Sequence[Node]) -> tuple[list[Node], dict[Node, int]]:
 
 
 def nodes_on_the_way(order: Sequence[Node], leaves: Iterable[Node], wanted: set[Node]) -> set[Node]:
-    """Return the nodes on a path to one that is wanted.
+    """Return the nodes on a path to a node in `wanted`.
 
     >>> x, y = (torch.tensor(3., requires_grad=True) for _ in range(2))
     >>> order, waiting = plan([(x.exp() * y.sin()).grad_fn])
@@ -88,14 +88,14 @@ def nodes_on_the_way(order: Sequence[Node], leaves: Iterable[Node], wanted: set[
     ['ExpBackward0', 'MulBackward0', 'torch::autograd::AccumulateGrad']
     """
     needed = {n for n in leaves if n in wanted}
-    for node in reversed(order):  # oldest first, so a node's inputs are decided before it
+    for node in reversed(order):  # oldest first: a node's inputs are decided before the node
         if node in wanted or any(n in needed for n in node.inputs):
             needed.add(node)
     return needed
 
 
 _STOP = object()
-"""Stands for a gradient when the node need not run."""
+"""The value that stands for a gradient if the node need not run."""
 
 
 @dataclass(eq=False)
@@ -108,18 +108,18 @@ class BackwardPass:
     """
 
     roots: Sequence[Root]
-    retain_graph: bool = False  # nodes keep what they saved
+    retain_graph: bool = False  # nodes keep their saved tensors
     create_graph: bool = False  # gradients are Tensors, with a graph of their own
-    targets: set[Root] | None = None  # `grad()`: their gradients are captured, nothing accumulates
-    only: set[Node] | None = None  # `backward(inputs=)`: they run, and the nodes on a path to them
-    accumulate: bool = True  # False: everything is computed and reported, `.grad` is left alone
+    targets: set[Root] | None = None  # `grad()`: capture gradients here; accumulate nothing
+    only: set[Node] | None = None  # `backward(inputs=)`: run only paths to these nodes
+    accumulate: bool = True  # False: compute and report, but leave `.grad` alone
 
     def __post_init__(self) -> None:
         self.captured: dict[Root, Any] = {}
-        self.pending: dict[Node, Any] = {}  # what has arrived; a list for several outputs
+        self.pending: dict[Node, Any] = {}  # gradients that arrived; a list for several outputs
         self.wanted = self.only if self.targets is None else {node for node, _ in self.targets}
         self.order, self.waiting = plan([node for node, _ in self.roots])
-        self.needed: set[Node] | None = None  # to these gradients go; None: to all
+        self.needed: set[Node] | None = None  # the nodes that need a gradient; None: all
         if self.wanted is not None:
             self.needed = needed = nodes_on_the_way(self.order, self.waiting, self.wanted)
             self.order = [node for node in self.order if node in needed]
@@ -129,7 +129,7 @@ class BackwardPass:
 
     # -- the run -----------------------------------------------------------------------------------------------------
     def steps(self, grads: Sequence[Any]) -> Iterator[Node]:
-        """Run the pass and tell the observer of its beginning and end; see the function `steps`."""
+        """Run the pass, and report its beginning and end to the observer; see the function `steps`."""
         state = per_thread.state
         before, state.backward_pass = state.backward_pass, self
         try:
@@ -148,7 +148,7 @@ class BackwardPass:
             observe.observer.backward_end(None)
 
     def run(self, grads: Sequence[Any]) -> Iterator[Node]:
-        """Run the nodes, one after the other; what arrives along several edges is summed before the node runs."""
+        """Run the nodes in order. If gradients arrive along several edges, add them up before the node runs."""
         self.begin(grads)
         for leaf in [n for n, left in self.waiting.items() if not left]:
             self.finish_leaf(leaf)
@@ -170,7 +170,7 @@ class BackwardPass:
             yield node
 
     def begin(self, grads: Sequence[Any]) -> None:
-        """Deliver the gradients that the pass starts with to its roots."""
+        """Deliver the starting gradients of the pass to its roots."""
         for (node, nr), g in zip(self.roots, grads):
             if observe.observer is not None and (self.needed is None or node in self.needed):
                 observe.observer.seed(node, nr, g._array if self.create_graph else g)
@@ -178,7 +178,7 @@ class BackwardPass:
                 self.deliver(node, nr, g)
 
     def run_node(self, node: Node, g: Any) -> Any:
-        """Return the gradients that `node` sends on, one per input, from its rules and its hooks."""
+        """Return the gradients that `node` sends to its inputs, from its rules and its hooks."""
         watching, several = observe.observer, node.num_outputs != 1
         if watching is not None:
             watching.before_node(node, _raws((g or [None] * node.num_outputs) if several else [g]))
@@ -193,8 +193,8 @@ class BackwardPass:
         return out
 
     def gradients(self, node: Node, g: Any) -> Any:
-        """Return the gradients that the rules of a node compute, on the device of the gradient, or on Tensors if the
-        gradient is to have a graph of its own."""
+        """Return the gradients that the rules of a node compute: as arrays on the device of the gradient, or as Tensors
+        if the gradient needs a graph of its own."""
         if self.create_graph:
             m = namespaces.TRACED
             with set_grad_enabled(True):
@@ -205,14 +205,14 @@ class BackwardPass:
             return apply_fix(m, node.fix, node.backward_raw(m, g))
 
     def some_gradients(self, node: Node, g: Any) -> Any:
-        """Return the gradients of a node that are needed, and None for the others: as in PyTorch, an operation does not
-        compute them, and its hooks see None."""
+        """Return the gradients of a node's inputs, with None for inputs that need no gradient. As in PyTorch, these are
+        not computed, and hooks receive None."""
         assert self.needed is not None
         if not node.plain:
             return self.gradients(node, g)
         wanted = tuple([n if n in self.needed else None for n in node.inputs])
         alike = node
-        if not self.create_graph:  # else the nodes that are made here may refer to this one
+        if not self.create_graph:  # with create_graph, new nodes may refer to this one
             alike = object.__new__(node.__class__)
             alike.inputs, alike.saved, alike.fix = wanted, node.saved, node.fix
             if node.op.variadic:
@@ -220,7 +220,7 @@ class BackwardPass:
         return tuple([None if n is None else x for n, x in zip(wanted, self.gradients(alike, g))])
 
     def send(self, node: Node, g: Any, out: Sequence[Any]) -> list[Node]:
-        """Send the gradients `out` of a node, at which `g` had arrived, along its edges. Return the leaves that now
+        """Send the gradients `out` of a node along its edges; `g` had arrived at the node. Return the leaves that now
         have all of their contributions."""
         nrs, complete = node.input_nrs, []
         for slot, target in enumerate(node.inputs):
@@ -238,7 +238,7 @@ class BackwardPass:
         return complete
 
     def deliver(self, node: Node, nr: int, g: Any) -> None:
-        """Add a gradient to what waits at output `nr` of `node`."""
+        """Add a gradient to the sum that waits at output `nr` of `node`."""
         pending = self.pending
         if node.num_outputs == 1:
             before = pending.get(node)
@@ -255,8 +255,8 @@ class BackwardPass:
             return a + b
 
     def filled(self, node: Node, gs: Any) -> Any:
-        """Return the gradients of a node's outputs with zeros for outputs that received none, because a rule of several
-        outputs expects a gradient for each. Custom functions fill them in themselves."""
+        """Return the gradients of a node's outputs with zeros for missing ones, because a rule with several outputs
+        expects a gradient for each. Custom functions fill in their own zeros."""
         if not node.plain or gs is None or node.op.partial:
             return gs
         gs, where = list(gs), _place(gs)
@@ -268,8 +268,8 @@ class BackwardPass:
 
     # -- hooks, captures, leaves ---------------------------------------------------------------------------------------
     def arrived(self, node: Node, g: Any) -> Any:
-        """Run tensor hooks, retain gradients, capture, run prehooks, in torch's order. Return the gradient, or _STOP
-        when the node need not run."""
+        """Run tensor hooks, retain gradients, capture, and run pre-hooks, in torch's order. Return the gradient, or
+        _STOP if the node need not run."""
         hooks, single = node.hooks, node.num_outputs == 1
         if hooks is None and self.targets is None:
             return g
@@ -278,7 +278,7 @@ class BackwardPass:
             gs = hooks.arrived(self, gs)
         if self.targets is not None and self.needed is not None:
             runs = any(n in self.needed for n in node.inputs)
-            # torch: what a node that also runs captures has not passed its hooks yet
+            # As in torch, if the node also runs, capture the gradient before its hooks.
             seen = [g] if runs and single else g if runs else gs
             for nr in range(node.num_outputs):
                 if (node, nr) in self.targets:
@@ -290,8 +290,8 @@ class BackwardPass:
         return gs[0] if single else gs
 
     def finish_leaf(self, node: Any) -> None:
-        """Run the hooks of a leaf that has all of its contributions, then capture or accumulate its gradient. node: its
-        AccumulateGrad."""
+        """Run the hooks of a leaf that has all of its contributions; then capture or accumulate its gradient. node: the
+        leaf's AccumulateGrad."""
         g = self.pending.pop(node, None)
         if g is None:
             return
@@ -305,7 +305,7 @@ class BackwardPass:
             return
         if own_hooks is not None:
             (g,) = own_hooks.before(self, node, [g])
-        trained = leaf._req  # it may have been frozen since the graph was made
+        trained = leaf._req  # it may be frozen since the graph was made
         if self.accumulate and trained:
             accumulate(leaf, g, self.create_graph)
             if hooks is not None:
@@ -320,7 +320,7 @@ class BackwardPass:
             observe.observer.accumulate(leaf, arrived, *_raws([total]))
 
     def report(self, watching: Any, node: Node, out: Sequence[Any]) -> None:
-        """Tell an observer what a node computed, and where it goes."""
+        """Report to an observer what a node computed, and where its gradients go."""
         raws = _raws(out)
         watching.after_node(node, raws)
         numbers = node.input_nrs or (0,) * len(raws)
@@ -330,7 +330,7 @@ class BackwardPass:
 
 
 def _place(g: Any) -> device:
-    """Return where a raw gradient is, or the first of several."""
+    """Return the device of a raw gradient, or of the first one in a list."""
     several = g.__class__ in (list, tuple) or g is None
     return of(next((x for x in _raws(g or ()) if x is not None), np.float32(0)) if several else g)
 
@@ -341,8 +341,8 @@ def _raws(gs: Iterable[Any]) -> tuple[Any, ...]:
 
 # -- `.grad` ---------------------------------------------------------------------------------------------------------
 def own(contribution: Any, g: Any = None) -> Any:
-    """Return an array that may become `.grad`: it must not share memory with a gradient that is used elsewhere, such as
-    `g`, which arrived at the node.
+    """Return an array that may become `.grad`. It must not share memory with a gradient used elsewhere, such as `g`,
+    which arrived at the node.
 
     >>> g = np.ones(2)
     >>> own(g, g) is g, own(g * 2, g) is g
@@ -354,8 +354,8 @@ def own(contribution: Any, g: Any = None) -> Any:
 
 
 def accumulate(leaf: Tensor, g: Any, create_graph: bool = False) -> None:
-    """Run `tensor.grad += g`: in place on the gradient that is there, so that it stays the same object, unless it has a
-    graph. Threads that accumulate into one leaf come one after the other.
+    """Run `tensor.grad += g`: in place, so that `.grad` stays the same object, unless it has a graph. If several
+    threads accumulate into one leaf, each waits for its turn.
 
     >>> x = wrap(np.float64(3))
     >>> accumulate(x, np.float64(2)), accumulate(x, np.float64(5)), float(x.grad)
@@ -389,7 +389,7 @@ def add_to_grad(leaf: Tensor, g: Any) -> None:
                 where.xp.add(total, g, out=total)
         else:
             before._array = total + g
-    except ValueError:  # `leaf.data = …` gave it another shape
+    except ValueError:  # the user assigned `leaf.data` another shape
         message = f"output with shape {list(total.shape)} doesn't match the broadcast shape {list(g.shape)}"
         note = "The shape of the leaf was changed, so the old gradient no longer fits. Set `.grad = None` first."
         raise fail(RuntimeError, message, note) from None

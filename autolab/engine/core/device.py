@@ -1,7 +1,7 @@
-"""`device`: the name of the place where a tensor's memory is, and the host, the one place that the core itself knows.
+"""`device`: where a tensor's memory is. The core itself knows only the host.
 
-The one object that stands for a device in use, such as `CPU`, also has its `backend`, which computes there. Operations
-compare such objects with `is`. `engine/devices/` adds GPUs, real and simulated, and how a name is written and shown.
+One object stands for each device in use, such as `CPU`; operations compare these objects with `is`. The object has a
+`backend`, which computes on the device. `engine/devices/` adds real and simulated GPUs, and the syntax of device names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class device:
     type: str
     index: int | None
     backend: Any
-    if TYPE_CHECKING:  # what `engine/devices/` adds
+    if TYPE_CHECKING:  # added by `engine/devices/`
 
         def __init__(self, type: Any, index: int | None = None) -> None: ...
         def __enter__(self) -> device: ...
@@ -39,7 +39,7 @@ class device:
 
 
 def named(kind: str, index: int | None, backend: Any = None) -> device:
-    """Return the name of device number `index` of a kind, or with `backend` the object that stands for it.
+    """Return the name of device number `index` of a kind; with `backend`, return the object that stands for the device.
 
     >>> str(named("cuda", 1))
     'cuda:1'
@@ -51,8 +51,8 @@ def named(kind: str, index: int | None, backend: Any = None) -> device:
 
 
 class Host(nullcontext[None]):
-    """The CPU as a backend: NumPy. The backend of another device has the same methods, and decides what may cross to
-    it; arrays that are made inside `with backend:` lie there.
+    """The CPU as a backend: NumPy. The backend of another device has the same methods, and decides which values may
+    move to it. Arrays made inside `with backend:` are on its device.
 
     >>> CPU.backend.xp.__name__, CPU.backend.adopt(None, 1.0)
     ('numpy', array(1.))
@@ -66,7 +66,7 @@ class Host(nullcontext[None]):
         return state.run(kernel, *args)
 
     def adopt(self, op: Any, result: Any) -> Any:
-        """Return what the kernel of `op` gave as an array (or NumPy scalar) of this device."""
+        """Return the result of `op`'s kernel as an array (or NumPy scalar) of this device."""
         return (
             result
             if result.__class__ is np.ndarray or isinstance(result, np.generic)
@@ -74,7 +74,8 @@ class Host(nullcontext[None]):
         )
 
     def preview(self, array: Any, most: int) -> Any:
-        """Return what the explorer shows of a result: itself if it has at most `most` elements, else (shape, dtype)."""
+        """Return what the explorer shows for a result: the array if it has at most `most` elements, else (shape,
+        dtype)."""
         return (
             array
             if array.__class__ is not np.ndarray or array.size <= most
@@ -85,7 +86,7 @@ class Host(nullcontext[None]):
 HOST = Host()
 CPU = named("cpu", None, HOST)
 ARRAY_CLASSES: dict[type, Callable[[Any], device]] = {np.ndarray: lambda array: CPU}
-"""The classes of arrays in use, each with a function that tells on which device an array of the class is."""
+"""The array classes in use. Each maps to a function that returns the device of an array."""
 
 
 def of(array: Any) -> device:
@@ -123,7 +124,7 @@ def plus(a: Any, b: Any) -> Any:
 
 
 def filled(where: device, value: float, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return a raw array with the same number everywhere. dtype: a `dtype` of the engine.
+    """Return a raw array filled with one number. dtype: a `dtype` of the engine.
 
     >>> filled(CPU, 1, (2,), torch.float32)
     array([1., 1.], dtype=float32)

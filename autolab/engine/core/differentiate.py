@@ -1,4 +1,4 @@
-"""`backward` and `grad`: check what the user passes, and turn it into a backward pass.
+"""`backward` and `grad`: check the user's arguments, and run a backward pass for them.
 
 Source: https://docs.pytorch.org/docs/2.13/autograd.html"""
 
@@ -50,7 +50,7 @@ def backward(
         refusal = "can't retain_grad on Tensor that has requires_grad=False"
         inputs = _wanted(inputs, refusal, "autolab computes no gradient for this argument.")
         only = {_target(t)[0] for t in inputs}
-        for t in inputs:  # as in PyTorch, which keeps the gradient of a non-leaf from now on
+        for t in inputs:  # as in PyTorch, a non-leaf keeps its gradient from now on
             t.retain_grad()
     plain = only is None and not create_graph and observe.observer is None
     if not (plain and op.engine.run_graph(roots, seeds, retain)):
@@ -67,7 +67,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """Return the gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
+    """Return the gradients of `outputs` with respect to `inputs` as a tuple, without changing `.grad`.
 
     grad_outputs: one vector per output (shaped like it). Raises RuntimeError for an input that the outputs do not
     depend on, unless allow_unused. Source: torch.autograd.grad.
@@ -119,8 +119,8 @@ def grad(
 
 
 def _as_result(g: Any, zeros_like: Any, create_graph: bool) -> Tensor | None:
-    """Return a captured gradient as a Tensor that shares memory with no other gradient. zeros_like: the tensor for
-    which zeros stand where there is no gradient."""
+    """Return a captured gradient as a Tensor that shares no memory with another gradient. zeros_like: if the gradient
+    is missing, return zeros shaped like this tensor."""
     if g is None and zeros_like is not None:
         t = wrap(filled(zeros_like._storage.device, 0, zeros_like._array.shape, zeros_like.dtype))
         t._req = create_graph
@@ -129,7 +129,7 @@ def _as_result(g: Any, zeros_like: Any, create_graph: bool) -> Tensor | None:
 
 
 def _flags(retain_graph: Any, create_graph: Any) -> tuple[bool, bool]:
-    """Return both switches of `backward` and `grad`: each is a bool, or a whole number as PyTorch takes it."""
+    """Return both flags of `backward` and `grad`. As in PyTorch, each may be a bool or an integer."""
     retain_graph = create_graph if retain_graph is None else retain_graph
     for name, value in (("create_graph", create_graph), ("retain_graph", retain_graph)):
         if not isinstance(value, int):
@@ -143,8 +143,8 @@ def _listed(tensors: Any) -> tuple[Any, ...]:
 
 
 def _wanted(inputs: Any, refusal: str, note: str) -> tuple[Tensor, ...]:
-    """Return the tensors whose gradients are wanted, as a tuple. Raise torch's error for one that requires no gradient
-    (`refusal` says so), or for no tensor."""
+    """Return the tensors to differentiate with respect to, as a tuple. Raise torch's error `refusal` if one requires no
+    gradient, or an error if there are none."""
     listed = _listed(inputs)
     for t in listed:
         if not isinstance(t, Tensor):
@@ -162,8 +162,8 @@ def _target(t: Tensor) -> Root:
 
 
 def _roots(tensors: Sequence[Tensor]) -> list[Root]:
-    """Return where backward begins: the node of each tensor, and the number of its output. Raise torch's error for one
-    without a graph."""
+    """Return the node and output number of each tensor, where backward begins. Raise torch's error for a tensor without
+    a graph."""
     for i, t in enumerate(tensors):
         if t.grad_fn is None and not (t.requires_grad and accumulator(t)):
             message = f"element {i} of tensors does not require grad and does not have a grad_fn"
@@ -174,8 +174,8 @@ def _roots(tensors: Sequence[Tensor]) -> list[Root]:
 
 
 def _seeds(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
-    """Return the gradient with which the pass starts at each result: the one that the user passed, or 1 for a single
-    number. Arrays, or Tensors under create_graph."""
+    """Return the starting gradient of each result: the user's gradient, or 1 for a single number. These are arrays, or
+    Tensors with create_graph."""
     grads = (None,) * len(outputs) if grads is None else _listed(grads)
     for g in grads:
         if g is not None and not isinstance(g, Tensor):
@@ -188,7 +188,7 @@ def _seeds(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
 
 
 def _seed(i: int, t: Tensor, g: Tensor | None, create_graph: bool) -> Any:
-    """Return the gradient with which the pass starts at the result `t`, output number `i`."""
+    """Return the starting gradient of the result `t`, output number `i`."""
     where, shape = t._storage.device, t._array.shape
     if g is None:
         if t.requires_grad and t._array.size != 1:

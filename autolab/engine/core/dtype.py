@@ -1,7 +1,8 @@
 """`dtype` objects and PyTorch's promotion rules.
 
-NumPy's rules differ from PyTorch's for 0-d arrays and for int with float, so promotion is decided here and operands are
-converted before a kernel runs. Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+NumPy's rules differ from PyTorch's for 0-d arrays and for int with float. The engine therefore decides the dtype here,
+and converts the operands before a kernel runs. Source:
+https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ _CPP_NAMES = {
     "float32": "float",
     "float64": "double",
 }
-"""What C++ calls a dtype, as PyTorch's messages show it."""
+"""The C++ name of each dtype, as PyTorch's messages show it."""
 
 
 class dtype:
     """A data type: `torch.float32`. Attributes: `np` (the NumPy dtype), `itemsize` (bytes), `is_floating_point`,
-    `is_signed`, `is_complex` (always False); for the engine `short`
-    ('Float', as in 'torch.FloatTensor'), `cpp_name` (C++'s name, in messages), `one` (where a backward pass begins).
+    `is_signed`, `is_complex` (always False). The engine also uses `short` ('Float', as in 'torch.FloatTensor'),
+    `cpp_name` (the C++ name in messages) and `one` (the starting gradient of a backward pass).
 
     >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.int64.is_complex
     (4, True, False)
@@ -45,7 +46,8 @@ class dtype:
         kind, self.itemsize, self.scalar = self.np.kind, self.np.itemsize, self.np.type
         self.is_bool, self.is_integer, self.is_signed = kind == "b", kind in "iu", kind in "if"
         self.is_floating_point = kind == "f"
-        self.category = "b ui f".split().index("ui" if kind in "ui" else kind)  # the higher wins
+        # the higher category wins
+        self.category = "b ui f".split().index("ui" if kind in "ui" else kind)
         self.cpp_name = _CPP_NAMES.get(name, name)
         self.one = self.scalar(1)
 
@@ -53,7 +55,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return "bool_" if self.is_bool else self.name  # the name by which pickle finds it here
+        return "bool_" if self.is_bool else self.name  # the name by which pickle finds the object
 
 
 bool_ = dtype("bool", "Bool")
@@ -73,13 +75,13 @@ ALL = tuple(value for value in vars().copy().values() if isinstance(value, dtype
 BY_NAME = {d.name: d for d in ALL}
 FROM_NUMPY = {d.np: d for d in ALL}
 NUMBERS = (int, float, np.integer, np.floating, np.bool_)
-"""The classes of what counts as a number beside a tensor."""
+"""The classes of numbers that may stand in place of a tensor."""
 
 _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """Return the dtype of floats that name none. Source: torch.get_default_dtype.
+    """Return the default dtype of floating-point tensors. Source: torch.get_default_dtype.
 
     >>> torch.get_default_dtype()
     torch.float32
@@ -88,7 +90,7 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Set the dtype of floats that name none. Raises TypeError for anything but a floating-point dtype. Source:
+    """Set the default dtype of floating-point tensors. Raise TypeError for a dtype that is not floating-point. Source:
     torch.set_default_dtype.
 
     >>> torch.set_default_dtype(torch.float64)
@@ -108,7 +110,7 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def python_scalar_dtype(value: object) -> dtype:
-    """Return the dtype that torch gives a number standing alone.
+    """Return the dtype that torch gives a tensor made from one Python number.
 
     >>> python_scalar_dtype(True), python_scalar_dtype(2), python_scalar_dtype(2.5)
     (torch.bool, torch.int64, torch.float32)
@@ -125,7 +127,7 @@ def python_scalar_dtype(value: object) -> dtype:
 
 @functools.cache
 def promote_types(a: dtype, b: dtype) -> dtype:
-    """Return the smallest dtype that holds both, by torch's table. Source: torch.promote_types.
+    """Return the smallest dtype that holds both dtypes, by torch's table. Source: torch.promote_types.
 
     >>> torch.promote_types(torch.int32, torch.float16)
     torch.float16
@@ -147,8 +149,8 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 def result_type_of(
     dim_dtypes: Iterable[dtype], zero_dtypes: Iterable[dtype], scalar_values: Iterable[object]
 ) -> dtype:
-    """Return the dtype of a result by torch's three-level rule: tensors with dimensions decide (`dim_dtypes`); 0-d
-    tensors only if of a higher kind (`zero_dtypes`); numbers last (`scalar_values`).
+    """Return the dtype of a result by torch's three-level rule: the tensors with dimensions decide (`dim_dtypes`), then
+    0-d tensors if of a higher category (`zero_dtypes`), then numbers (`scalar_values`).
 
     >>> result_type_of([int32], [float64], [])  # a 0-d tensor of a higher kind decides, as a number does
     torch.float64
@@ -165,7 +167,7 @@ def result_type_of(
 
 
 def _combine(higher: dtype, lower: dtype) -> dtype:
-    """Return the dtype of two levels: the lower one counts only where it is of a higher kind."""
+    """Return the dtype of two levels; the lower level counts only if its category is higher."""
     if higher is bool_ or lower.is_floating_point and not higher.is_floating_point:
         return promote_types(higher, lower)
     return higher

@@ -1,16 +1,16 @@
 """Errors in PyTorch's exact words, with one more sentence for the learner.
 
-Every module raises through `fail`, so that the message stays comparable with PyTorch's while the note (PEP 678) says
-why it happened and what to do; Python prints it under the traceback.
+Every module makes its errors with `fail`. The message stays identical to PyTorch's, and a note (PEP 678) says why the
+error happened and what to do; Python prints the note under the traceback.
 """
 
 from typing import Any
 
 
 ERROR_LISTENERS: list[Any] = []
-"""Objects with two methods: `refused(error)` is called for an error that `fail` just made, `failed(op, args, error,
-inplace)` for an error that an operation raised, and returns the error to raise. `exact/failing.py` is one: it puts
-NumPy's errors into PyTorch's words and points to `autolab.explain()`."""
+"""Objects with two methods. `refused(error)` is called for each error that `fail` makes. `failed(op, args, error,
+inplace)` is called for an error that an operation raised, and returns the error to raise. `exact/failing.py` is one: it
+turns NumPy's errors into PyTorch's and points to `autolab.explain()`."""
 
 
 def fail(kind: type[Exception], message: str, note: str | None = None) -> Exception:
@@ -29,7 +29,7 @@ def fail(kind: type[Exception], message: str, note: str | None = None) -> Except
 
 
 def type_name(value: object) -> str:
-    """Return what PyTorch's messages call the type of a value.
+    """Return the name that PyTorch's messages give to the type of a value.
 
     >>> type_name(1.5), type_name(torch.float32)
     ('float', 'torch.dtype')
@@ -49,7 +49,7 @@ def bad_argument(
     value: object,
     but: str | None = None,
 ) -> Exception:
-    """Return PyTorch's TypeError for one argument of the wrong type. but: what to say instead of the type of `value`.
+    """Return PyTorch's TypeError for one argument of the wrong type. but: text to show in place of the value's type.
 
     >>> print(bad_argument("exp", "input", 1, "Tensor", 2.0))
     exp(): argument 'input' (position 1) must be Tensor, not float

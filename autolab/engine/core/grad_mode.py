@@ -1,4 +1,4 @@
-"""What threads share, and what each thread has of its own: whether history is recorded.
+"""State that threads share, and the state of each thread: for example, whether it records history.
 
 Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html#locally-disabling-gradient-computation"""
 
@@ -16,21 +16,19 @@ import numpy as np
 from .errors import bad_argument
 
 guard = threading.RLock()
-"""Held while a thread reads a leaf's `.grad`, its one node or a tensor's one storage in order to write it again: during
-an addition, never during a kernel or a function of the user's. A finalizer may run meanwhile, so a thread may enter
-twice."""
+"""A lock, held while a thread reads and rewrites a leaf's `.grad`, its one node or a tensor's one storage: during an
+addition, never during a kernel or a user function. It is reentrant, because a finalizer may run meanwhile in the same
+thread."""
 
-if hasattr(
-    os, "register_at_fork"
-):  # a child process must not wait for a thread that it does not have
+if hasattr(os, "register_at_fork"):  # a forked child has no thread that would release the lock
     os.register_at_fork(
         before=guard.acquire, after_in_parent=guard.release, after_in_child=guard.release
     )
 
 
 def _quiet() -> Callable[..., Any]:
-    """Return a function that calls another one without NumPy's float warnings."""
-    # np.errstate around each kernel takes 1.2 µs, a context of its own 20 ns.
+    """Return a function that calls another function without NumPy's float warnings."""
+    # `np.errstate` around each kernel takes 1.2 µs; running it in its own context takes 20 ns.
     context = contextvars.copy_context()
     context.run(np.seterr, all="ignore")
     return context.run
@@ -38,7 +36,7 @@ def _quiet() -> Callable[..., Any]:
 
 @dataclass(eq=False, slots=True)
 class State:
-    """What the operations of one thread look up.
+    """The state of one thread, which its operations read.
 
     >>> state = State()
     >>> state.grad, state.run(np.log, 0.0)  # torch warns of no division by zero
@@ -47,20 +45,20 @@ class State:
 
     run: Callable[..., Any] = field(default_factory=_quiet)  # calls a kernel
     grad: bool = True  # is history recorded
-    inference: bool = False  # `inference_mode` turned it off, which the explorer tells
+    inference: bool = False  # `inference_mode` turned recording off (for the explorer)
     saved_hooks: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # pack and unpack
-    backward_pass: Any = None  # the one that is running
-    autocast: Any = None  # the dtypes of the `autocast` blocks around, see `Casting`
-    module: Any = None  # the nn.Module whose forward is running
-    scope: Any = None  # which call of it that is, see `Node.scope`
+    backward_pass: Any = None  # the running backward pass
+    autocast: Any = None  # the dtypes of the active `autocast` blocks, see `Casting`
+    module: Any = None  # the nn.Module whose forward runs now
+    scope: Any = None  # the number of its call, see `Node.scope`
 
 
 THREAD_INIT: list[Callable[[], None]] = []
-"""Functions that are called in each thread before it uses the engine for the first time (`fast/threads.py`)."""
+"""Functions that each thread calls before it first uses the engine (`fast/threads.py`)."""
 
 
 class _PerThread(threading.local):
-    known = 0  # how many threads have used the engine
+    known = 0  # the number of threads that have used the engine
 
     def __init__(self) -> None:
         _PerThread.known += 1
@@ -73,9 +71,9 @@ per_thread = _PerThread()
 
 
 class set_grad_enabled:
-    """Sets the mode at once; as a context manager or decorator only for the block. Source: torch.set_grad_enabled.
+    """Set the grad mode at once; as a context manager or decorator, only for the block. Source: torch.set_grad_enabled.
 
-    `no_grad` and `enable_grad` do it for one mode each (`autograd/modes.py`).
+    `no_grad` and `enable_grad` each set one mode (`autograd/modes.py`).
 
     >>> with torch.set_grad_enabled(False):
     ...     torch.is_grad_enabled()

@@ -1,7 +1,7 @@
-"""The `m` of a backward rule: every registered operation by its name, on raw arrays or on Tensors.
+"""The argument `m` of backward rules: all registered operations by name, on raw arrays or on Tensors.
 
-One rule, two namespaces: with raw kernels a rule computes a gradient; with operations on Tensors it builds the graph of
-the gradient.
+The same rule works with both namespaces. With raw kernels it computes a gradient; with operations on Tensors it builds
+the graph of the gradient.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .record import OPS, Op
 
 
 class Namespace:
-    """The operations by name: `m.exp(x)`, `m.sum(x, dim, keepdim)`. Each is looked up on first use and kept.
+    """The operations by name: `m.exp(x)`, `m.sum(x, dim, keepdim)`. Each is looked up on first use and then cached.
 
     >>> float(raw(np).exp(np.zeros(())))
     1.0
@@ -30,7 +30,7 @@ class Namespace:
         return call
 
     def binding(self, op: Op) -> Callable[..., Any]:
-        """Return a function that takes the arguments of `op` as its schema has them, and runs it."""
+        """Return a function that takes the arguments of `op` in the order of its schema, and runs it."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if len(args) < len(op.params):
@@ -57,7 +57,7 @@ def raw(xp: Any) -> Namespace:
 
 
 def forget() -> None:
-    """Look every function up again, because another engine runs the operations now.
+    """Clear the cached functions, because another engine runs the operations now.
 
     >>> _ = raw(np).exp
     >>> forget(), "exp" in vars(raw(np))

@@ -1,14 +1,15 @@
-"""Nodes of the backward graph: what `grad_fn` is, and what it does.
+"""Nodes of the backward graph: the objects in `grad_fn`, and how they compute gradients.
 
-A node is made per operation. It knows where gradients go (`inputs`), what was saved for its rules (`saved`) and when it
-was made (`sequence_nr`). Its class is derived from the operation's record, with PyTorch's name (`MulBackward0`).
+Each recorded operation makes one node. The node knows where gradients go (`inputs`), which tensors its rules need
+(`saved`) and when it was made (`sequence_nr`). Its class is derived from the operation's record, and has PyTorch's name
+(`MulBackward0`).
 
 What backward is: a tensor's history is a graph of nodes, one per operation, each with edges to the nodes of its
-operands. Backward begins at a result with the gradient of the result with respect to itself, 1. At every node, newest
-first, it multiplies what has arrived by the local derivatives, one for each operand, and sends each product along the
-operand's edge. Where several edges meet, what arrives is added up before the node runs: that is the chain rule for
-several paths. At the end of every path is a leaf, whose `.grad` is the sum. The multiplication is `backward`, in this
-file; the order and the sums are `backward.py`'s.
+operands. Backward begins at a result with the gradient of the result with respect to itself, 1. It runs the nodes from
+newest to oldest. Each node multiplies the gradient that arrives by the local derivative for each operand, and sends
+each product along the operand's edge. Where several edges meet, the gradients are added up before the node runs: that
+is the chain rule for several paths. Every path ends at a leaf, whose `.grad` is the sum. The multiplication is
+`backward`, in this file; the order and the sums are in `backward.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from .tensor import Tensor, no_accumulator, wrap
 sequence = count()
 next_sequence_nr = sequence.__next__
 ACCUMULATE_NR = 2**64 - 1
-"""AccumulateGrad runs as soon as its last contribution is in: torch gives it the highest number."""
+"""The sequence number of AccumulateGrad. It is the highest, as in torch, so the node runs as soon as its last
+contribution arrives."""
 
 
 class Node:
@@ -39,10 +41,10 @@ class Node:
     >>> (x * x).grad_fn.name()
     'MulBackward0'
 
-    inputs: one entry per differentiable argument, the node that its gradient goes to or None. input_nrs: to which
-    output of that node, None where all are the first. saved: what the rules read (`entries`). fix: per input the (shape
-    or None, dtype) its gradient must be brought to, where operands were broadcast or converted; None mostly. value,
-    operands, scope: for the explorer, see docs/dev/contracts.md. Hooks, and what users see of a node, are in
+    inputs: for each differentiable argument, the node that receives its gradient, or None. input_nrs: to which output
+    of that node, None where all are the first. saved: the values that the rules read (`entries`). fix: per input the
+    (shape or None, dtype) its gradient must be brought to, where operands were broadcast or converted; None mostly.
+    value, operands, scope: for the explorer, see docs/dev/contracts.md. Hooks and the public methods of a node are in
     `autograd/nodes.py`."""
 
     __slots__ = tuple(
@@ -52,14 +54,14 @@ class Node:
     num_outputs: int = 1
     _name = "Node"
     _saved_names: tuple[str | None, ...] = ()
-    plain = False  # made by a registered operation, so that an engine knows what its backward reads
-    direct = False  # plain, and one differentiable output, the first
-    frees_all = False  # everything saved is a tensor, so that freeing is one assignment
-    runs_without_grad = False  # runs even when nothing arrived (custom functions see zeros)
-    # `backward` on arrays and on Tensors, or what a faster engine compiled for it
+    plain = False  # made by a registered op, so its saved entries are known
+    direct = False  # plain, and only the first output is differentiable
+    frees_all = False  # all entries are tensors, so one assignment frees them
+    runs_without_grad = False  # run even without a gradient (custom functions see zeros)
+    # `backward` on arrays and on Tensors, or the function that a faster engine compiled for it.
     backward_raw: Callable[..., Any]
     backward_traced: Callable[..., Any]
-    # the errors for what was freed, or changed since: `autograd/refusals.py`
+    # Make the errors for saved tensors that were freed or changed: `autograd/refusals.py`.
     _freed: Callable[..., Exception]
     _stale: Callable[..., Exception]
     if TYPE_CHECKING:
@@ -76,22 +78,23 @@ class Node:
         return self._name
 
     def extra(self) -> dict[str, Any]:
-        """Return a dict for facts that few nodes have, made when it is first asked for."""
+        """Return a dict for attributes that few nodes have; it is made on first use."""
         with guard:
             if not hasattr(self, "_extra"):
                 self._extra = {}
         return self._extra
 
-    # -- what it saved -----------------------------------------------------------------------------------------------
+    # -- saved tensors
+    # ------------------------------------------------------------------------------------------------------
     def entries(self) -> list[Any]:
-        """Return what was saved, one entry for each name in `op.saves`: an argument as (Tensor, version), or a number;
-        a result as (array, storage, version); a `PackedTensor`; anything else as it is. None where no gradient needs
-        it."""
+        """Return the saved values, one entry for each name in `op.saves`: an argument as (Tensor, version), or a
+        number; a result as (array, storage, version); a `PackedTensor`; any other value unchanged. The entry is None if
+        no gradient needs it."""
         return self.saved if isinstance(self.saved, list) else []
 
     def unpack(self, k: int, traced: bool = True) -> Any:
-        """Return the saved entry `k`: a Tensor, a list of them, a number or None; with `traced=False` arrays for
-        Tensors. Raise torch's error if they were freed, or changed since."""
+        """Return the saved entry `k`: a Tensor, a list of Tensors, a number or None; with `traced=False`, arrays
+        instead of Tensors. Raise torch's error if a tensor was freed, or changed in place."""
         if self.saved is None or self.saved.__class__ is Freed:
             raise self._freed()
         op, entry, kind = self.op, self.entries()[k], self.op.save_kinds[k]
@@ -108,11 +111,12 @@ class Node:
         return op.save_kinds[k] == "input" and op.params[op.save_index[k]] in op.lists
 
     def _own_output(self, op: Op, k: int, array: Any, storage: Any, version: int) -> Tensor | None:
-        """Return the result that this node saved as a Tensor again, a part of its graph."""
+        """Return a result that this node saved as a Tensor that belongs to the graph again."""
         nr = op.save_index[k]
-        made_by = None if op.outputs and op.outputs[nr] in op.nondiff else self  # None of an index
+        # an index has no node
+        made_by = None if op.outputs and op.outputs[nr] in op.nondiff else self
         if storage.version != version:
-            if op.saves[k] in op.hidden:  # PyTorch keeps something else, so the rule finds it again
+            if op.saves[k] in op.hidden:  # PyTorch does not save this output, so find it again
                 return None
             raise self._stale(storage, version, array.shape, array.dtype, made_by, nr)
         owned = storage.array is not None and isinstance(array, np.generic)
@@ -121,7 +125,7 @@ class Node:
         return t
 
     def release(self) -> bool:
-        """Free the saved tensors and keep plain attributes. Return whether there were any."""
+        """Free the saved tensors, but keep numbers and sizes. Return whether there were any tensors."""
         if not self.op.saves_tensors or self.saved is None or self.saved.__class__ is Freed:
             return False
         if self.frees_all:
@@ -134,8 +138,8 @@ class Node:
         return any(held)
 
     def _holds(self, k: int, entry: Any) -> bool:
-        """Return whether the saved entry `k` is a tensor in PyTorch: the 2 of `x * 2` is, the index of `x[0]` is
-        not."""
+        """Return whether the saved entry `k` is a tensor in PyTorch. The 2 of `x * 2` is a tensor; the index of `x[0]`
+        is not."""
         op, kind = self.op, self.op.save_kinds[k]
         if entry is None or kind != "input":
             return entry is not None and kind == "output"
@@ -144,11 +148,11 @@ class Node:
 
 
 def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
-    """Return what a node sends on when the gradient `g` of its result arrives: the chain rule.
+    """Return the gradients that a node sends to its inputs when the gradient `g` of its result arrives: the chain rule.
 
-    For each operand that needs a gradient, the operation's rule multiplies what arrived by the local derivative, which
-    it works out from what the node saved. m: the operations the rules are written in, on arrays, or on Tensors when the
-    gradient is to have a graph of its own.
+    For each operand that needs a gradient, the operation's rule multiplies `g` by the local derivative, which it
+    computes from the saved values. m: the operations that the rules use, on arrays, or on Tensors if the gradient needs
+    a graph of its own.
 
     >>> x = wrap(np.float64(3))
     >>> x.requires_grad = True
@@ -168,14 +172,14 @@ def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
 
 
 def _as_rules_read(node: Node, g: Any) -> Any:
-    """Return the gradient as rules expect it: a list when the operation can have several results."""
+    """Return the gradient in the form that rules expect: a list if the operation can have several results."""
     op = node.op
     alone = node.num_outputs == 1 if op.variadic else node.num_outputs > 1 and node.direct
     return (g,) if alone and g.__class__ is not list else g
 
 
 def _all_at_once(node: Node, m: Any, g: Any, saved: dict[str, Any]) -> tuple[Any, ...]:
-    """Return all gradients of a node from one function: the rule for every element of a list, or a fused kernel."""
+    """Return all gradients of a node from one function: a fused kernel, or the rule for every element of a list."""
     op = node.op
     if op.spread:
         ((_, rule, names),) = op.rules
@@ -187,7 +191,7 @@ Node.backward_raw = Node.backward_traced = backward
 
 
 def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
-    """Sum gradients over broadcast dimensions and convert them to their input's dtype, as `fix` says; see `Node`.
+    """Sum gradients over broadcast dimensions, and convert them to their input's dtype, as `fix` says; see `Node`.
 
     >>> apply_fix(raw(np), (((), torch.float32), None), (np.ones(3), None))
     [array(3., dtype=float32), None]
@@ -226,15 +230,15 @@ def node_class(op: Op) -> type[Node]:
         "__module__": "builtins",
         "__doc__": f"Backward of `{op.name}`.",
     }
-    if not op.variadic:  # else it is set per node
+    if not op.variadic:  # otherwise set on each node
         body["num_outputs"] = len(outputs)
     return type(op.node, (Node,), body)
 
 
 @cache
 def off_cpu(kind: type[Node]) -> type[Node]:
-    """Return a subclass for nodes with an operand or result off the CPU. It behaves the same, but fast paths leave its
-    nodes to the general pass, so that other graphs need not ask about devices.
+    """Return a subclass for nodes with an operand or result off the CPU. It behaves the same, but fast paths do not run
+    its nodes, so they need not ask about devices in other graphs.
 
     >>> y = torch.tensor(2., device="sim:0", requires_grad=True) * 3
     >>> type(y.grad_fn) is off_cpu(y.grad_fn.op.node_class)
@@ -246,8 +250,8 @@ def off_cpu(kind: type[Node]) -> type[Node]:
 
 
 class AccumulateGrad(Node):
-    """The end of an edge: adds what arrives to `variable.grad`. One per leaf and graph; the leaf holds it weakly, the
-    graph strongly.
+    """The node at the end of an edge, which adds the gradient to `variable.grad`. There is one per leaf and graph. The
+    leaf holds it by a weak reference, the graph by a strong one.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> (x * 2).grad_fn.inputs[0].variable is x
@@ -260,17 +264,15 @@ class AccumulateGrad(Node):
     input_nrs = fix = value = operands = scope = None
     sequence_nr = ACCUMULATE_NR
     variable: Any
-    version: (
-        int  # of the leaf when this was made: it tells the explorer that the leaf was changed since
-    )
+    version: int  # the leaf's version at creation: shows later changes
 
 
 AccumulateGrad.__module__ = "builtins"
 
 
 def accumulator(leaf: Tensor) -> Any:
-    """Return the AccumulateGrad of a leaf that requires grad, made on first use; None for a view that requires grad
-    only because its base does.
+    """Return the AccumulateGrad of a leaf that requires grad, and make it on first use. Return None for a view that
+    requires grad only because its base does.
 
     >>> x = wrap(np.float32(3))
     >>> x.requires_grad = True
@@ -281,7 +283,7 @@ def accumulator(leaf: Tensor) -> Any:
     _ = per_thread.state  # registers this thread
     if leaf._acc is no_accumulator:
         return None
-    with guard:  # another thread may ask for the same
+    with guard:  # another thread may make it at the same time
         node = leaf._acc and leaf._acc()
         if not node:
             node = AccumulateGrad()
@@ -292,7 +294,7 @@ def accumulator(leaf: Tensor) -> Any:
 
 
 def edge(t: Tensor) -> Node | None:
-    """Return the node to which a gradient for `t` goes, or None.
+    """Return the node that receives the gradient of `t`, or None.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> edge(x).name(), edge(x * 2).name(), edge(torch.tensor(3.))

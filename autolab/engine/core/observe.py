@@ -1,5 +1,4 @@
-"""The one hook through which the engine can be watched: recordings, the explorer, the profiler and anomaly mode are all
-observers."""
+"""The one interface to watch the engine: recordings, the explorer, the profiler and anomaly mode are all observers."""
 
 from __future__ import annotations
 
@@ -8,18 +7,19 @@ from contextlib import contextmanager
 from typing import Any
 
 observer: Any = None
-"""Who watches, or None: the engine asks once per op and per node, which takes 30 ns."""
+"""The active observer, or None. The engine reads it once per operation and per node, which takes 30 ns."""
 
 
 class Observer:
-    """Base class: every event does nothing. Values are raw arrays; `args` and `outputs` of `forward` are Tensors and
-    numbers. docs/dev/contracts.md has the events in a table; those of devices are in `devices/events.py`.
+    """Base class of observers: every event does nothing. Values are raw arrays; `args` and `outputs` of `forward` are
+    Tensors and numbers. docs/dev/contracts.md has a table of the events; device events are in `devices/events.py`.
 
     >>> Observer().backward_end(None)
     """
 
     def begin(self, node: Any) -> None:
-        """A custom function, its node being `node`, is about to run; the ops inside it come before its `forward`."""
+        """A custom function with the node `node` is about to run. The operations inside it are reported before its
+        `forward`."""
 
     def forward(
         self, op: Any, args: Any, attrs: Any, outputs: Any, node: Any, inplace: bool = False
@@ -27,19 +27,20 @@ class Observer:
         """An op ran; `node` is its Node, or None when nothing was recorded."""
 
     def failed(self, op: Any, args: Any, error: Any, inplace: bool = False) -> None:
-        """`op` raised `error` when it was called with `args`; a name and a dict, where a function refused its arguments
-        before any operation ran. The event may come again with what is known better, and the package itself may catch
-        the error, so that the learner never sees it."""
+        """`op` raised `error` when it was called with `args`. If a function refused its arguments before any operation
+        ran, op is its name and `args` a dict. The same error may be reported again with more detail. The package itself
+        may catch the error, so the learner may never see it."""
 
     def backward_begin(self, roots: Any, nodes: Any, wanted: Any, returns: bool) -> None:
-        """A backward pass from `roots`, (node, output number) pairs, is planned. `nodes`: all that get a gradient in
-        it. `wanted`: the nodes it was asked for, None for every leaf; `returns`: their gradients are handed back."""
+        """A backward pass from `roots`, (node, output number) pairs, is planned. `nodes`: all nodes that get a
+        gradient. `wanted`: the nodes whose gradients were requested, None for every leaf. `returns`: their gradients
+        are returned."""
 
     def seed(self, node: Any, output_nr: int, grad: Any) -> None:
-        """A backward pass starts here with `grad`."""
+        """A backward pass starts at output `output_nr` of `node` with the gradient `grad`."""
 
     def before_node(self, node: Any, grads: Any) -> None:
-        """`node` is about to run; `grads` has one entry per output, None where nothing arrived."""
+        """`node` is about to run. `grads` has one entry per output, None if no gradient arrived."""
 
     def contribution(self, node: Any, slot: int, target: Any, target_nr: int, grad: Any) -> None:
         """`node` sends `grad` along input `slot` to output `target_nr` of the node `target`."""
@@ -57,24 +58,25 @@ class Observer:
         """The backward pass is over; `error` is the exception that ended it, or None."""
 
     def returned(self, targets: Any, grads: Any) -> None:
-        """`grad()` hands the gradients of `targets`, (node, output number) pairs, to its caller: Tensors, or None."""
+        """`grad()` returns the gradients of `targets`, (node, output number) pairs, to its caller: Tensors, or None."""
 
-    # What changes leaves between two passes. `over`: False when it begins, True when it is done or has failed.
+    # Events that change leaves between two passes. `over`: False when the event begins, True when it is done or has
+    # failed.
     def step(self, optimizer: Any, over: bool) -> None:
-        """`optimizer.step()`."""
+        """`optimizer.step()` begins or ends."""
 
     def update(self, optimizer: Any, group: Any, parameter: Any, over: bool) -> None:
-        """`optimizer` changes `parameter` in place, by the settings of its parameter group `group`."""
+        """`optimizer` changes `parameter` in place, with the settings of its parameter group `group`."""
 
     def zero_grad(self, owner: Any, over: bool) -> None:
-        """`zero_grad()` of an optimizer or a module."""
+        """`zero_grad()` of an optimizer or a module begins or ends."""
 
     def grad_set(self, tensor: Any) -> None:
-        """`tensor.grad` was assigned or deleted; backward does not come here."""
+        """`tensor.grad` was assigned or deleted by the user; a backward pass does not report this event."""
 
 
 class _Several:
-    """Passes every event on to each of `observers`, in order."""
+    """An observer that passes every event on to each of `observers`, in order."""
 
     def __init__(self, observers: Iterable[Observer]) -> None:
         self.observers = tuple(observers)
@@ -91,7 +93,7 @@ _observers: list[Observer] = []
 
 
 def add(o: Observer) -> None:
-    """Starts sending events to `o`.
+    """Start to send events to the observer `o`.
 
     >>> from autolab.engine.core import observe
     >>> o = Observer()
@@ -103,7 +105,7 @@ def add(o: Observer) -> None:
 
 
 def remove(o: Observer) -> None:
-    """Stops sending events to `o`; see `add` for an example. Raises ValueError if it was not watching.
+    """Stop sending events to `o`; see `add` for an example. Raise ValueError if it was not observing.
 
     >>> remove(Observer())
     Traceback (most recent call last):
@@ -120,7 +122,7 @@ def _choose() -> None:
 
 @contextmanager
 def watching(o: Observer) -> Iterator[Any]:
-    """`with watching(o):` sends events to `o` inside the block.
+    """Send events to `o` inside the block: `with watching(o):`.
 
     >>> class Names(Observer):
     ...     def forward(self, op, args, attrs, outputs, node, inplace=False):
@@ -138,7 +140,7 @@ def watching(o: Observer) -> Iterator[Any]:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Send no events inside the block: what runs there is not a step of the learner's.
+    """Send no events inside the block, because code inside it is not one of the learner's steps.
 
     >>> o = Observer()
     >>> with watching(o), unwatched():

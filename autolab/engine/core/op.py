@@ -1,8 +1,8 @@
-"""`register`: a record becomes an operation that can be called, with a class of nodes of its own.
+"""`register`: turn a record into an operation that can be called, with its own class of nodes.
 
-Which code runs an operation is decided at its first call, by asking the engine in use. The plain engine, `Engine`,
-answers with `apply`; a faster one (`engine/fast/`) overrides its methods and is put into its place by `use`. Public
-functions, methods and operators are made of the records in `ops/functions.py`.
+At the first call of an operation, the engine in use decides which code runs it. The plain engine, `Engine`, answers
+with `apply`. A faster engine (`engine/fast/`) overrides its methods and replaces it through `use`. Public functions,
+methods and operators are made from the records in `ops/functions.py`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ class Engine:
     tensor(6.)
     """
 
-    inplace_runner: ClassVar[Any]  # the same in place; `inplace/changes.py` defines it
+    inplace_runner: ClassVar[Any]  # the in-place runner, defined by `inplace/changes.py`
 
     def runner(self, op: Op) -> Callable[..., Any]:
-        """Return what runs `op`: a function of all its arguments, in schema order."""
+        """Return the function that runs `op`; it takes all arguments in schema order."""
         return reporting(apply, op)
 
     def run_graph(
         self, roots: Sequence[tuple[Node, int]], seeds: Sequence[Any], retain_graph: bool
     ) -> bool:
-        """Run a whole backward pass in a faster way and return True, or do nothing and return False."""
+        """Run a whole backward pass on a faster path and return True, or do nothing and return False."""
         return False
 
 
@@ -42,7 +42,7 @@ engine = PLAIN  # the engine in use
 
 
 def use(chosen: Engine) -> None:
-    """Let `chosen` run every operation from its next call on.
+    """Make `chosen` the engine that runs every operation from its next call on.
 
     >>> before = engine
     >>> use(PLAIN), OPS["mul"].call.__name__, OPS["mul"].call(torch.tensor(2.), 3)
@@ -57,15 +57,15 @@ def use(chosen: Engine) -> None:
 
 
 def _ask_at_first_call(op: Op) -> None:
-    """Put into `op.call` and `op.change` what asks the engine: asking may mean compiling, and compiling every
-    operation at once would double the time of `import autolab`."""
+    """Set `op.call` and `op.change` to functions that ask the engine at their first call. Asking may compile the
+    operation; compiling all of them at once would double the time of `import autolab`."""
     op.call = _first_call(op, "call", lambda: op.runs or engine.runner(op))
     op.change = _first_call(op, "change", lambda: engine.inplace_runner(op))
 
 
 def _first_call(op: Op, place: str, ask: Callable[[], Any]) -> Callable[..., Any]:
     def first_call(*args: Any) -> Any:
-        # a caller that keeps this function asks again at every call, and reaches the answer all the same
+        # If a caller keeps this function, it asks again at every call and still finds the right runner.
         if getattr(op, place) is first_call:
             setattr(op, place, ask())
         return getattr(op, place)(*args)
@@ -83,9 +83,9 @@ def register(
 ) -> Op:
     """Register an operation and return its record.
 
-    schema: `"sum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)"`: torch's C++ argument names,
-    each behind its kind; an `operand` is a tensor that may be a number. The other fields are those of `Op`. Raises
-    ValueError when the record contradicts itself.
+    schema: `"sum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)"`, with the argument names of
+    torch's C++ code, each after its kind. An `operand` is a tensor or a number. The other fields are the fields of
+    `Op`. Raise ValueError if the record contradicts itself.
 
     >>> double = register("_double(Tensor self)", forward=lambda xp, self: self * 2, vjp={"self": lambda m, g: g * 2})
     >>> x = torch.tensor(4., requires_grad=True)
@@ -117,8 +117,8 @@ def register(
 
 
 def variant(op: Op, **fields: Any) -> Op:
-    """Return a copy of `op` with other `fields` and its own class of nodes. PyTorch continues the numbers of the node
-    classes in the in-place forms.
+    """Return a copy of `op` with other `fields` and its own class of nodes. The numbers in its node classes' names go
+    on from the out-of-place form, as in PyTorch.
 
     >>> variant(OPS["exp"], node="ExpBackward1").node_class.__name__
     'ExpBackward1'

@@ -1,7 +1,7 @@
-"""The `Op` record: an operation is stated once, and everything else is derived from the record.
+"""The `Op` record: an operation is declared once, and everything else is derived from its record.
 
-This file says what a record holds, and what follows from it without running anything: which arguments are tensors, what
-a node of the operation saves, and which gradient reads what.
+This file defines the fields of a record, and derives facts from them without running anything: which arguments are
+tensors, what a node of the operation saves, and which gradient rule reads which saved value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OPS: dict[str, Op] = {}
 """Every registered operation by name."""
 
 Rule = tuple[int, Callable[..., Any], tuple[str, ...]]
-"""The position of the argument whose gradient a rule gives, the rule, and the names of what it reads."""
+"""The position of the argument, its gradient rule, and the names of the values that the rule reads."""
 
 
 @dataclass(eq=False, slots=True)
@@ -30,28 +30,29 @@ class Op:
     (('result',), ('output',))
     """
 
-    # What the schema says.
+    # Fields from the schema.
     name: str
     params: tuple[str, ...]  # argument names in schema order
     defaults: dict[str, Any]
     keyword_only: frozenset[str]
     kinds: tuple[str, ...]  # 'Tensor', 'int[]', 'bool' …; an 'operand' is a tensor or a number
-    lists: tuple[str, ...]  # the arguments that are lists of tensors: 'tensors' of cat
-    # What the record adds.
+    lists: tuple[str, ...]  # arguments that are lists of tensors: 'tensors' of cat
+    # Fields given by the record.
     forward: Callable[..., Any]  # forward(xp, *args) on raw arrays
-    vjp: dict[str, Callable[..., Any]]  # a rule per differentiable argument
-    operands: tuple[str, ...]  # the arguments that are promoted together and broadcast
+    vjp: dict[str, Callable[..., Any]]  # one gradient rule per differentiable argument
+    operands: tuple[str, ...]  # the arguments that are promoted and broadcast together
     dtype: str | None = None
     view: bool = False
     outputs: tuple[str, ...] = ()
     nondiff: tuple[str, ...] = ()
-    partial: bool = False  # rules take None for an output's gradient that did not come
+    partial: bool = False  # rules accept None for an output without a gradient
     node: str = ""
     also_saves: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()  # saved, but not by torch: no `_saved_` attribute
-    constants: dict[str, Any] = field(default_factory=dict)  # shown as `_saved_alpha`, not saved
+    hidden: tuple[str, ...] = ()  # saved here but not in torch: no `_saved_` attribute
+    # shown as `_saved_alpha`, but not saved
+    constants: dict[str, Any] = field(default_factory=dict)
     inplace: bool = False
-    inplace_fields: dict[str, Any] = field(default_factory=dict)  # where the in-place form differs
+    inplace_fields: dict[str, Any] = field(default_factory=dict)  # fields that differ in place
     variadic: bool = False  # the number of outputs depends on the arguments (split, unbind)
     latex: str = ""
     vjp_latex: dict[str, str] = field(default_factory=dict)
@@ -63,35 +64,33 @@ class Op:
     check: Callable[..., Any] | None = (
         None  # check(dtypes, promoted dtype) raises what torch raises
     )
-    runs: Callable[..., Any] | None = None  # runs the operation in the place of `apply`
+    runs: Callable[..., Any] | None = None  # runs the operation instead of `apply`
     doc: str = ""
-    # What `plan_saving` derives.
+    # Fields derived by `plan_saving`.
     saves: tuple[str, ...] = ()  # what a node of this op may save, in order
     save_kinds: tuple[str, ...] = ()  # 'input', 'output', 'attr', 'derived:…'
-    save_index: tuple[int, ...] = ()  # the argument or output number each entry comes from
+    save_index: tuple[int, ...] = ()  # the number of each entry's argument or output
     needed_by: tuple[
         frozenset[int] | None, ...
-    ] = ()  # numbers of the rules that read it; None: always
+    ] = ()  # numbers of the rules that read each entry; None: always
     rules: tuple[Rule, ...] = ()  # one per differentiable argument
     broadcast: tuple[int, ...] = ()  # positions of operands
-    tensors: frozenset[int] = frozenset()  # positions of what is a tensor, or may be one
+    tensors: frozenset[int] = frozenset()  # positions of arguments that are or may be tensors
     saves_tensors: bool = False
-    spread: bool = (
-        False  # the differentiable argument is a list: its rule returns a gradient for each
-    )
-    # What `op.py` fills in.
+    spread: bool = False  # the argument is a list: one gradient per element
+    # Fields filled in by `op.py`.
     node_class: Any = None
     return_type: Callable[..., Any] | None = None
     call: Any = None  # runs the op; takes all arguments in schema order
-    change: Any = None  # the same in place: the result is written into the first argument
+    change: Any = None  # runs the op in place: writes into the first argument
     changing: Any = None  # the record of the in-place form: this one, or a variant
 
     def __repr__(self) -> str:
         return f"<Op {self.name}({', '.join(self.params)})>"
 
     def keeps_number(self, name: str) -> bool:
-        """Return whether a number saved as `name` stays a number, as in PyTorch the 2 of `x ** 2` does; the 2 of
-        `x * 2` becomes a tensor there."""
+        """Return whether a number saved as `name` stays a number. As in PyTorch, the 2 of `x ** 2` does, and the 2 of
+        `x * 2` becomes a tensor."""
         return (
             name in self.hidden
             or name != "other"
@@ -105,8 +104,8 @@ _PARAMETER = re.compile(
 
 
 def parsed(schema: str) -> dict[str, Any]:
-    """Return what a schema says, as fields of an `Op`. Raises ValueError for anything that is no name with arguments,
-    and for an argument without a kind.
+    """Return the fields of an `Op` that its schema defines. Raise ValueError if the schema is not a name with
+    arguments, or if an argument has no kind.
 
     >>> fields = parsed("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)")
     >>> fields["params"], fields["defaults"], fields["kinds"]
@@ -134,13 +133,13 @@ def parsed(schema: str) -> dict[str, Any]:
     }
 
 
-_constant = functools.cache(ast.literal_eval)  # the same few for all operations
+_constant = functools.cache(ast.literal_eval)  # cached, because operations share few constants
 
 _DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_0|argsize_minus_[12])$")
 
 
 def plan_saving(op: Op) -> None:
-    """Derive from the rules' signatures what a node saves, and which rules read it; and which arguments are tensors.
+    """Derive from the rules' signatures what a node saves and which rules read it, and which arguments are tensors.
 
     >>> op = OPS["div"]
     >>> plan_saving(op), op.saves, op.needed_by, op.tensors
@@ -171,8 +170,8 @@ def plan_saving(op: Op) -> None:
 
 
 def _source(op: Op, name: str) -> tuple[str, int]:
-    """Return where a node finds `name`, which a rule reads: the kind of the entry, and the number of the argument or
-    output."""
+    """Return where a node finds the value `name` that a rule reads: the kind of the entry, and the number of the
+    argument or output."""
     outputs = op.outputs or ("result",)
     if name in outputs:
         return "output", outputs.index(name)

@@ -1,7 +1,7 @@
-"""What a node keeps of an operation's arguments and results so that backward can use them.
+"""Saved tensors: the arguments and results of an operation that its node keeps for backward.
 
-An argument is kept as (Tensor, version), a result as (array, storage, version): the Tensor itself would hold the node
-that holds it. By the version backward notices that a tensor was changed in place in between.
+An argument is saved as (Tensor, version). A result is saved as (array, storage, version), because the Tensor would hold
+the node that holds it. Backward compares versions to detect in-place changes.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from .tensor import Tensor
 
 
 def save(op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[Any]) -> list[Any]:
-    """Return what a node of `op` keeps: one entry (see `Node.entries`) for each name that its rules read.
+    """Return the values that a node of `op` saves: one entry (see `Node.entries`) for each name that its rules read.
 
-    edges: per rule the node that its gradient goes to, or None. Only what some gradient will need is kept; None stands
-    for the rest.
+    edges: for each rule, the node that receives its gradient, or None. An entry that no gradient needs is None.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> node = (x * 2).grad_fn
@@ -42,7 +41,7 @@ def save(op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[An
 
 
 def _with_version(a: Any) -> Any:
-    """Return an argument as a node keeps it: a Tensor with its version, each Tensor of a list so, a number alone."""
+    """Return an argument as a node saves it: a Tensor with its version (also inside a list), a number alone."""
     if a.__class__ in (list, tuple):
         return tuple([_with_version(item) for item in a])
     if not isinstance(a, Tensor):
@@ -51,7 +50,7 @@ def _with_version(a: Any) -> Any:
 
 
 def _fact(fact: Callable[[Any], Any], a: Any) -> Any:
-    """Return `fact` of an argument, or of each in a list."""
+    """Return `fact` of an argument, or of each element of a list."""
     return tuple(_fact(fact, x) for x in a) if a.__class__ in (list, tuple) else fact(a)
 
 
@@ -64,12 +63,12 @@ FACTS: dict[str, Callable[[Any], Any]] = {
     "argsize_minus_1": lambda a: a._array.shape[-1],
     "argsize_minus_2": lambda a: a._array.shape[-2],
 }
-"""What a rule may read of an argument besides its numbers: `self_sym_sizes` is the shape of self."""
+"""The properties of an argument that a rule may read: `self_sym_sizes` is the shape of self."""
 
 
 def opened(node: Any, item: Any, traced: bool) -> Any:
     """Return a tensor that `node` saved: the Tensor if `traced`, else its array. Raise PyTorch's error if it was
-    changed in place since.
+    changed in place since then.
 
     >>> opened(None, (torch.tensor([1., 2.]), 0), traced=False)
     array([1., 2.], dtype=float32)
@@ -86,7 +85,7 @@ def opened(node: Any, item: Any, traced: bool) -> Any:
 
 
 class PackedTensor:
-    """A saved tensor in the form in which hooks on saved tensors keep it (`autograd/packing.py`).
+    """A saved tensor after hooks have packed it (`autograd/packing.py`).
 
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), torch.tensor):
     ...     y = torch.tensor([1., 2.], requires_grad=True).exp()
@@ -97,7 +96,7 @@ class PackedTensor:
     __slots__ = ()
 
     def tensor(self, node: Any = None, traced: bool = True) -> Tensor:
-        """Return the tensor again, `traced` with the history that it had."""
+        """Return the original tensor; with `traced`, it has its history."""
         raise NotImplementedError
 
 
@@ -105,7 +104,7 @@ GONE = ("a saved tensor that backward freed",)
 
 
 class Freed(list[Any]):
-    """The entries of a node after a backward pass: numbers and sizes are still there; `GONE` stands for each tensor.
+    """The entries of a node after a backward pass. Numbers and sizes remain; `GONE` replaces each tensor.
 
     >>> y = torch.tensor([1., 2.], requires_grad=True).softmax(0)
     >>> y.sum().backward()

@@ -1,5 +1,5 @@
-"""What a tensor holds, and its place in the graph. Its other methods are put on the class later: mathematics by the
-records of operations; conversions, copies, hooks and refusals by `engine/methods/`."""
+"""The data of a tensor, and its place in the graph. Its other methods are added later: the records of operations add
+mathematics; `engine/methods/` adds conversions, copies, hooks and refusals."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ else:
     Declared = object
 
 SMALL = 1024
-"""Results of at most this many elements stay with their node, so that a graph can be explored without a recording; the
-node of a bigger one keeps (shape, dtype)."""
+"""The largest number of elements of a result that its node keeps, so that a graph can be explored without a recording.
+For a bigger result the node keeps (shape, dtype)."""
 
 
 # -- memory ----------------------------------------------------------------------------------------------------------
 class Storage:
-    """The memory that a tensor and its views share. version: how often it was modified in place; a node remembers the
-    version it saved and refuses a stale value. array: what owns the memory, set once a view of it is taken.
+    """The memory that a tensor and its views share. version: how often it was modified in place. A node saves the
+    version, and raises an error if it changed. array: the array that owns the memory, set when the first view is made.
 
     >>> x = torch.zeros(3)
     >>> y = x[1:]
@@ -45,12 +45,12 @@ class Storage:
 
 
 class View:
-    """What a tensor is a view of, or why a fast path must leave it alone; None in the `_view` slot of a plain tensor.
+    """The base of a view, or the reason why a fast path must skip the tensor; `_view` is None in a plain tensor.
 
-    base: the root tensor whose memory is shared; None for tensors on a device. version: the
-    memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi' or 'function'.
-    `inplace/views.py` adds the methods, and with them how history follows when the shared memory changes:
-    `refresh` brings a view's `grad_fn` up to date before it is read.
+    base: the root tensor whose memory is shared; None for tensors on a device. version: the memory's version for which
+    the view's grad_fn holds. creation: 'default', 'no_grad', 'multi' or 'function'. `inplace/views.py` adds methods
+    that update a view's history when the shared memory changes: `refresh` updates the view's `grad_fn` before it is
+    read.
 
     >>> x = torch.zeros(3)
     >>> x[1:]._view.base is x, x._view
@@ -69,12 +69,12 @@ class View:
 
 
 OFF_CPU_VIEW = View(None, 0, "default")
-"""The `_view` of every tensor off the CPU that is no view: fast paths leave alone what has a `_view`, so they need not
+"""The `_view` of every tensor off the CPU that is not a view. Fast paths skip tensors with a `_view`, so they need not
 ask for the device."""
 
 
 def no_accumulator() -> None:
-    """Stand in a view's `_acc` when it requires grad only because its base does: no gradient gets from it to the base.
+    """Stand in a view's `_acc` if it requires grad only because its base does; no gradient flows from it to the base.
 
     >>> x = torch.zeros(3)
     >>> view = x[1:]
@@ -91,10 +91,11 @@ class Tensor(Declared):
     >>> x.shape, x.dtype, x.is_leaf
     (torch.Size([2]), torch.float32, True)
 
-    Inside: `_array` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` the
-    memory that its views share, `_node`/`_nr` the node and output number it came from, `_req` whether it needs a
-    gradient, `_view` what it is a view of, `_grad` its gradient (a raw array until `grad` is read), `_acc` the end of
-    the graph's edges that lead to it (see `node.accumulator`), `_hooks` the functions that see its gradient.
+    Inside: `_array` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with). `_storage` is
+    the memory shared with its views. `_node` and `_nr` are the node and output number that made it. `_req` says whether
+    it needs a gradient, `_view` what it is a view of. `_grad` is its gradient (a raw array until `grad` is read).
+    `_acc` is the node at which its gradient accumulates (see `node.accumulator`). `_hooks` are the hooks on its
+    gradient.
     """
 
     __slots__ = tuple(
@@ -115,10 +116,10 @@ class Tensor(Declared):
 
     @property
     def _storage(self) -> Storage:
-        """The memory that its views share with it. It is made on first use, because most results are never changed or
-        viewed."""
+        """Return the memory that a tensor shares with its views. It is made on first use, because most results are
+        never changed or viewed."""
         if self._memory is None:
-            with guard:  # two threads that ask get the same
+            with guard:  # two threads get the same object
                 self._memory = self._memory or Storage()
         return self._memory
 
@@ -126,7 +127,7 @@ class Tensor(Declared):
     def _storage(self, storage: Storage) -> None:
         self._memory = storage
 
-    # `attrgetter` reads it in C, because most operations ask for it
+    # `attrgetter` reads the attribute in C, which is fast: most operations ask for the dtype.
     dtype: DType = property(  # type: ignore[assignment]
         attrgetter("_dtype"),
         doc="The type of its numbers, a `torch.dtype`. Source: torch.Tensor.dtype.",
@@ -134,7 +135,7 @@ class Tensor(Declared):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a gradient is needed for this tensor. Settable on leaves only."""
+        """Whether this tensor needs a gradient. It can be set on leaves only."""
         view = self._view
         return self._req or (view is not None and view.base is not None and view.base._req)
 
@@ -147,7 +148,7 @@ class Tensor(Declared):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made it. Source: torch.Tensor.is_leaf."""
+        """Whether the tensor is a leaf: no recorded operation made it. Source: torch.Tensor.is_leaf."""
         return self.grad_fn is None
 
     @property
@@ -159,7 +160,7 @@ class Tensor(Declared):
 
     @property
     def grad(self) -> Tensor | None:
-        """The accumulated gradient of a leaf (or after `retain_grad()`); None when there is none yet."""
+        """The accumulated gradient of a leaf (or of a tensor after `retain_grad()`); None if there is none yet."""
         g = self._grad
         if g is None:
             if self._node is not None and not self.retains_grad:
@@ -183,13 +184,13 @@ class Tensor(Declared):
             observe.observer.grad_set(self)
 
 
-Tensor.__module__ = "torch"  # type(x) prints as <class 'torch.Tensor'>, which tutorials show
+Tensor.__module__ = "torch"  # type(x) prints <class 'torch.Tensor'>, as in tutorials
 TENSOR_CLASSES: set[type] = {Tensor}
-"""The classes whose tensors behave as Tensor does: itself, and subclasses that say so (`nn.Parameter`)."""
+"""The classes whose tensors behave as Tensor does: Tensor, and subclasses that register here (`nn.Parameter`)."""
 
 
 def attach(part: type, to: type = Tensor) -> type:
-    """Put the methods and properties that the class `part` defines on the Tensor class, or on another; a decorator.
+    """Add the methods and properties of the decorated class `part` to the Tensor class, or to another class.
 
     >>> class Point: pass
     >>> class Length:
@@ -206,7 +207,7 @@ def attach(part: type, to: type = Tensor) -> type:
 
 
 def refuse_assignment(cls: type) -> None:
-    """Let every property of `cls` without a setter refuse to be set, in torch's words.
+    """Make every property of `cls` without a setter raise torch's error when it is assigned.
 
     >>> class Half:
     ...     half = property(lambda self: 0.5)
@@ -229,7 +230,7 @@ def refuse_assignment(cls: type) -> None:
 
 
 def grad_as_tensor(t: Tensor) -> Tensor | None:
-    """Make a Tensor of the gradient of `t`, which was a raw array until now, and return it.
+    """Convert the gradient of `t` from a raw array to a Tensor, and return it.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> (x * x).backward()
@@ -237,7 +238,7 @@ def grad_as_tensor(t: Tensor) -> Tensor | None:
     (np.float32(6.0), True)
     """
     _ = per_thread.state  # registers this thread
-    with guard:  # another thread may read it, too
+    with guard:  # another thread may read it too
         if t._grad is not None and not isinstance(t._grad, Tensor):
             t._grad = wrap(t._grad, t.dtype)
         return t._grad
@@ -245,7 +246,7 @@ def grad_as_tensor(t: Tensor) -> Tensor | None:
 
 # -- tensors and arrays ----------------------------------------------------------------------------------------------
 def wrap(array: Any, dtype: DType | None = None) -> Tensor:
-    """Return a Tensor over `array` without copying, outside any graph, on the device of its array.
+    """Return a Tensor that wraps `array` without copying, outside any graph, on the array's device.
 
     >>> wrap(np.float32(2)).grad_fn is None
     True
@@ -267,19 +268,19 @@ def wrap(array: Any, dtype: DType | None = None) -> Tensor:
 
 
 def materialise(t: Tensor) -> Any:
-    """Return the array of `t`, made one if it is a NumPy scalar: from now on views of the memory can exist.
-    Convolutions keep a batch of images innermost in memory; before a view can show that, the images are put into
-    PyTorch's order.
+    """Return the array of `t`, converted from a NumPy scalar if needed, so that views of its memory can exist.
+    Convolutions keep the images of a batch innermost in memory; before a view can show that order, the memory is put
+    into PyTorch's order.
 
     >>> x = torch.tensor(1.) * 2
     >>> type(x._array).__name__, type(materialise(x)).__name__, type(x._array).__name__
     ('float32', 'ndarray', 'ndarray')
     """
-    # in this order: `_array` is exchanged before there is an owner
+    # The order matters: `_array` is replaced before the storage has an owner.
     owner, d = t._storage.array, t._array
     if owner is not None and not isinstance(d, np.generic):
         return d
-    with guard:  # of two threads that make views, the first one makes the array
+    with guard:  # if two threads make views, only the first makes the array
         d = t._array
         if isinstance(d, np.generic):
             d = t._array = np.asarray(d)

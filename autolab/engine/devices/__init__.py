@@ -1,1 +1,1 @@
-"""Where arrays lie: the host, a real GPU by CuPy, simulated ones; and on which of them an operation runs."""
+"""Devices: the host, real GPUs through CuPy and simulated GPUs; and the choice of the device that runs an operation."""

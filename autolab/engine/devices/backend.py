@@ -1,5 +1,5 @@
-"""What every backend but the host is: where an op runs, PyTorch's errors for operands on different devices, and the few
-operands that may lie elsewhere."""
+"""The base of all backends but the host: which device runs an op, PyTorch's errors for operands on different devices,
+and the few operands that may be on another device."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from ..core.tensor import Tensor, wrap
 
 
 class AcceleratorError(RuntimeError):
-    """The device says no. Source: torch.AcceleratorError."""
+    """An error that the device reports. Source: torch.AcceleratorError."""
 
 
 class OutOfMemoryError(RuntimeError):
-    """A device has no room left. Source: torch.OutOfMemoryError."""
+    """The device has too little free memory. Source: torch.OutOfMemoryError."""
 
 
 AcceleratorError.__module__ = OutOfMemoryError.__module__ = "torch"
 
 
 def new_canonical(kind, index, make):
-    """Return the backend that `make(device)` makes for the `device` that stands for it."""
+    """Return a backend made by `make(device)`, where `device` is the new object that stands for the backend's
+    device."""
     d = named(kind, index)
     backend = make(d)
     object.__setattr__(d, "backend", backend)
@@ -34,13 +35,13 @@ def new_canonical(kind, index, make):
 
 
 _INDEXES = {"index", "index_put"}
-"""Ops whose second argument is a list of indices, which may stay on the CPU."""
+"""Operations whose second argument is a list of indices, which may stay on the CPU."""
 
 
 def common_device(op, args, tensors):
-    """Return the device that `op` runs on; 0-d tensors of the CPU, and indices, may lie elsewhere.
+    """Return the device that `op` runs on. Only 0-d CPU tensors and indices may be on another device.
 
-    Raises RuntimeError in torch's words when the tensors are on different devices."""
+    Raise RuntimeError in torch's words if the tensors are on different devices."""
     places = [t._storage.device for t in tensors]
     device = next((d for d in places if d is not CPU), CPU)
     indexes = op.name in _INDEXES
@@ -64,7 +65,7 @@ _NAMES_ARGUMENT = {
     "cat": "cat", "index_select": "_index_select", "embedding": "_index_select", "nll_loss": "nll_loss_forward",
     "scatter": "scatter_src",
 }  # fmt: skip
-"""Ops for which torch says which argument is elsewhere, with the name of its kernel."""
+"""Operations for which torch's error names the argument on the other device and the kernel."""
 
 
 def device_error(op, args, device, other):
@@ -79,7 +80,7 @@ def device_error(op, args, device, other):
         ]
         places = [(p, x._storage.device) for p, x in given if isinstance(x, Tensor)]
         name, where = next((p, d) for p, d in places if d is not places[0][1])
-        if op.name == "embedding":  # PyTorch's index_select
+        if op.name == "embedding":  # PyTorch's kernel is index_select
             name = "index"
         text = (
             f"but got {name} is on {where}, different from other tensors on {places[0][1]} (when checking argument in method "
@@ -102,7 +103,7 @@ def two_devices(device, other, note):
 
 
 def gathered(op, args, device):
-    """Return the arguments with what lies on the CPU brought along: a number as a number, or as a copy if it needs a
+    """Return the arguments with CPU tensors moved to the device: a 0-d tensor as a number, or as a copy if it needs a
     gradient; indices as copies."""
 
     def brought(a):
@@ -117,18 +118,18 @@ def gathered(op, args, device):
 
 
 class Accelerator:
-    """What every backend but the host answers `core/apply.py`: which of an operation's arguments may lie elsewhere, and
-    how they come here."""
+    """The base of all backends but the host. `core/apply.py` asks it which arguments may be on another device, and lets
+    it move them to this one."""
 
     device: Any
     xp: Any
     array: type
 
     def together(self, op, args, raws, tensors):
-        """Where `op` runs, of which some operands are here; arguments and raw values, those from elsewhere brought
-        along.
+        """Return the device on which `op` runs, its arguments and its raw values, moved to that device. At least one
+        operand is on this device.
 
-        Raises RuntimeError in torch's words where tensors may not lie on different devices."""
+        Raise RuntimeError in torch's words if the tensors must be on one device."""
         device = common_device(op, args, tensors)
         if any(t._storage.device is not device for t in tensors):
             args = gathered(op, args, device)
@@ -139,8 +140,8 @@ class Accelerator:
         return device_error(op, args, self.device, other)
 
     def adopt(self, op, result):
-        """What a kernel returned, as an array of this device. Raises RuntimeError if it computed on the host: nothing
-        falls back silently."""
+        """Return the result of a kernel as an array of this device. Raise RuntimeError if the kernel computed on the
+        host: an operation never falls back to the CPU silently."""
         if result.__class__ is self.array:
             return result
         if result.__class__ is np.ndarray or isinstance(result, np.generic):

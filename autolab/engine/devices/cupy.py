@@ -1,5 +1,5 @@
-"""A real GPU by CuPy (14 or newer), behind the interface of `engine/devices/device.py`. CuPy is imported when a GPU is
-first asked for.
+"""A real GPU through CuPy (14 or newer), with the interface of `engine/devices/device.py`. CuPy is imported when a
+program first asks for a GPU.
 
 Sources: https://docs.cupy.dev/en/stable/reference/cuda.html, https://docs.cupy.dev/en/stable/user_guide/memory.html
 """
@@ -21,10 +21,10 @@ OLDEST = 14
 
 
 def found() -> list:
-    """A CupyDevice for each GPU; an empty list without CuPy or without a GPU. Raises ImportError for a CuPy that is too
+    """Return a CupyDevice for each GPU; an empty list without CuPy or without a GPU. Raise ImportError if CuPy is too
     old."""
     spec = importlib.util.find_spec("cupy")
-    if spec is None or spec.origin is None:  # not there, or only a folder of that name
+    if spec is None or spec.origin is None:  # CuPy is missing, or only a folder has its name
         return []
     import cupy
 
@@ -45,8 +45,8 @@ def found() -> list:
 
 
 def _watch_memory(cupy, gpus):
-    """Peaks, and the events `allocate` and `free_memory`, come from a hook of CuPy's memory pool. CuPy keeps hooks per
-    thread: what other threads allocate is in `allocated`, not in the peaks."""
+    """Report peaks and the events `allocate` and `free_memory` from a hook of CuPy's memory pool. CuPy keeps hooks per
+    thread, so memory that other threads allocate counts in `allocated` but not in the peaks."""
 
     class Watch(cupy.cuda.MemoryHook):
         name = "autolab"
@@ -80,8 +80,8 @@ def _watch_memory(cupy, gpus):
 
 
 class CupyDevice(Accelerator):
-    """One GPU. What it offers is what `SimDevice` offers; launches are not reported one by one (CuPy's profiler does
-    that)."""
+    """One GPU, with the same interface as `SimDevice`. Kernel launches are not reported one by one (CuPy's profiler
+    does that)."""
 
     simulated, host, alive = False, False, True
 
@@ -92,7 +92,8 @@ class CupyDevice(Accelerator):
         with self.gpu:
             self.queues = [CupyQueue(self, cupy.cuda.Stream.null, 0)]
         self.queue = self.queues[0]
-        self.verdict, self.messages, self.asked = None, {}, False  # of `engine/devices/demands.py`
+        # used by `engine/devices/demands.py`
+        self.verdict, self.messages, self.asked = None, {}, False
         properties = cupy.cuda.runtime.getDeviceProperties(device.index)
         self.name = properties["name"].decode()
         self.capability = properties["major"], properties["minor"]
@@ -116,7 +117,7 @@ class CupyDevice(Accelerator):
         self.gpu.use()
 
     def run(self, state, kernel, *args):
-        """Calls `kernel(*args)` with this GPU as the current one. Raises OutOfMemoryError in PyTorch's words."""
+        """Call `kernel(*args)` with this GPU as the current one. Raise OutOfMemoryError in PyTorch's words."""
         with self:
             return state.run(kernel, *args)
 
@@ -128,8 +129,8 @@ class CupyDevice(Accelerator):
         self._raise_unmet()
 
     def demand_none(self, wrong, message):
-        """Notes on the GPU that an entry of the bool array `wrong` is true; `_raise_unmet` reads it when the host waits
-        anyway."""
+        """Record on the GPU whether an entry of the bool array `wrong` is true. `_raise_unmet` reads the record the
+        next time that the host waits."""
         if self.verdict is None:
             self.verdict = self.cupy.zeros((), np.int32)
         number = self.messages.setdefault(message, len(self.messages) + 1)
@@ -160,8 +161,8 @@ class CupyDevice(Accelerator):
         return made
 
     def generated(self, array):
-        """Numbers that follow from a rule. Computed on the host, so that they are those of the CPU to the last digit,
-        and copied."""
+        """Return generated numbers, such as a range, as an array on the GPU. They are computed on the host, so that
+        they equal the CPU's to the last digit, and then copied."""
         return self.from_host(array)
 
     def to_host(self, array, pinned=False, non_blocking=False):
@@ -190,7 +191,7 @@ class CupyDevice(Accelerator):
         return made
 
     def pinned(self, host):
-        """A copy of a NumPy array in page-locked memory."""
+        """Return a copy of a NumPy array in page-locked memory."""
         import cupyx
 
         made = cupyx.empty_pinned(host.shape, host.dtype)
@@ -198,19 +199,19 @@ class CupyDevice(Accelerator):
         return made
 
     def reporting_solvers(self):
-        """A context in which linear algebra raises LinAlgError for what has no solution; the host waits for each
-        call."""
+        """Return a context in which linear algebra raises LinAlgError for a problem without a solution; the host waits
+        for each call."""
         import cupyx
 
         return cupyx.errstate(linalg="raise")
 
     def peek(self, array):
-        """The numbers, for an observer."""
+        """Return the numbers of an array, for an observer."""
         with self.gpu:
             return array.get()
 
     def preview(self, array, most):
-        """Nothing is copied for the explorer: only (shape, dtype)."""
+        """Return (shape, dtype) for the explorer; the values are not copied to the host."""
         return array.shape, array.dtype
 
     def new_queue(self):
@@ -231,7 +232,7 @@ class CupyDevice(Accelerator):
 
 
 class CupyPool:
-    """Memory in use, from CuPy's pool."""
+    """Memory statistics from CuPy's memory pool."""
 
     def __init__(self, owner):
         self.owner = owner
@@ -255,7 +256,7 @@ class CupyPool:
         return self.owner.gpu.mem_info[1]
 
     def note(self):
-        """Keeps the peaks. CuPy calls this after each allocation, with the GPU as the current one."""
+        """Update the peaks. CuPy calls this after each allocation, with the GPU as the current one."""
         pool = self._pool()
         self.peak_allocated = max(self.peak_allocated, pool.used_bytes())
         self.peak_reserved = max(self.peak_reserved, pool.total_bytes())
@@ -269,7 +270,7 @@ class CupyPool:
 
 
 class CupyQueue:
-    """A stream of CuPy's."""
+    """A CuPy stream."""
 
     def __init__(self, owner, stream, number):
         self.owner, self.stream, self.number = owner, stream, number
@@ -291,7 +292,7 @@ class CupyQueue:
 
 
 class CupyMark:
-    """An event of CuPy's."""
+    """A CuPy event."""
 
     def __init__(self, owner, event):
         self.owner, self.event = owner, event

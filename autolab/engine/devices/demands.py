@@ -1,8 +1,8 @@
-"""What an op demands of the numbers in its arguments: an index in range, a probability between 0 and 1.
+"""Checks on the values of arguments that also work on a GPU: an index in range, a probability between 0 and 1.
 
-On the CPU such a check raises at once. A GPU is still computing when the op returns, and to look at its numbers the
-host would have to wait; so the check goes into the queue too, and the error comes at the next wait, as CUDA's
-device-side assertions do.
+On the CPU a failed check raises at once. A GPU is still computing when the op returns, and the host would have to wait
+to read its numbers. So the check is put into the queue too, and the error is raised at the next wait, as with CUDA's
+device-side assertions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .backend import AcceleratorError
 
 
 def in_range(xp, index, low, high, error):
-    """Demands low <= index < high of every entry. error: makes the exception from one offending entry."""
+    """Check low <= index < high for every entry. error: a function that makes the exception from one wrong entry."""
     if not index.size:
         return
     if xp is np:
@@ -29,7 +29,7 @@ def in_range(xp, index, low, high, error):
 
 
 def none(xp, wrong, error):
-    """Demands that no entry of the bool array `wrong` is true. error: makes the exception."""
+    """Check that no entry of the bool array `wrong` is true. error: a function that makes the exception."""
     if xp is np:
         if wrong.any():
             raise error()
@@ -38,7 +38,7 @@ def none(xp, wrong, error):
 
 
 def device_side(message):
-    """The exception of a demand that was not met on a GPU, in PyTorch's words. Source: torch.AcceleratorError."""
+    """Return the exception for a failed check on a GPU, in PyTorch's words. Source: torch.AcceleratorError."""
     return fail(
         AcceleratorError,
         "CUDA error: device-side assert triggered\nCUDA kernel errors might be asynchronously reported at some other API call, so the "

@@ -1,8 +1,8 @@
-"""Which devices there are besides the host, what their names mean, and where new tensors go.
+"""The devices besides the host, the meaning of device names, and the device of new tensors.
 
-The names themselves and the host are `core/device.py`'s, which also says what a backend is asked. Here are the others:
-`SimDevice` (`simulated/`) for a simulated GPU, `CupyDevice` (`cupy.py`) for a real one, each made when it is first
-named.
+`core/device.py` defines device names, the host and the interface of a backend. This file adds the other devices:
+`SimDevice` (`simulated/`) for a simulated GPU, `CupyDevice` (`cupy.py`) for a real one. Each is made when a program
+first names it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ _TYPES = (
 )
 _KNOWN = {*_TYPES.split(", "), "sim"}
 DeviceLike: TypeAlias = device | str | int | None
-"""What an argument `device` may be: a device, its name, the number of a GPU, or None for the current one."""
+"""The accepted types of an argument `device`: a device, its name, the number of a GPU, or None for the current
+device."""
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
 @functools.partial(attach, to=device)
 class _Names:
-    """How a device is called and shown, and `with device:`."""
+    """Methods of `device`: parse and show a name, and set the default device with `with device:`."""
 
     def __new__(cls, type, index=None):
         if type.__class__ is device and index is None:
@@ -83,13 +84,13 @@ class _Names:
 
 @functools.partial(attach, to=Host)
 class _Transfers:
-    """What the host answers where other devices copy and wait."""
+    """The host's version of the methods that copy data or wait on other devices."""
 
     def synchronize(self):
-        """Waits until everything asked for is done."""
+        """Wait until all queued work is done."""
 
     def to_host(self, array, pinned=False, non_blocking=False):
-        """The array in host memory."""
+        """Return the array in host memory."""
         return array
 
 
@@ -97,8 +98,8 @@ _FORM = re.compile(r"([A-Za-z_]+)(?::(0|[1-9][0-9]*))?")
 
 
 def _parsed(text, index):
-    """The device of a string such as 'cuda' or 'cuda:0', with the index if it was given apart. Raises RuntimeError in
-    torch's words."""
+    """Return the device for a string such as 'cuda' or 'cuda:0', with the index if it was passed separately. Raise
+    RuntimeError in torch's words."""
     if not text:
         raise fail(
             RuntimeError,
@@ -127,13 +128,14 @@ def _parsed(text, index):
     return named(name, index if number is None else int(number))
 
 
-_backends: dict = {}  # type -> list of backends, once used
+_backends: dict = {}  # type -> list of backends, set on first use
 _lock = threading.RLock()
 
 
 # -- which devices there are -------------------------------------------------------------------------------------------
 def register_backends(kind, backends):
-    """Makes `kind` ('cuda', 'sim') mean these devices. Returns what it meant before (None: nothing yet)."""
+    """Make `kind` ('cuda', 'sim') refer to these backends. Return the backends before the change (None: not set
+    yet)."""
     before = _backends.get(kind)
     if backends is None:
         _backends.pop(kind, None)
@@ -144,13 +146,13 @@ def register_backends(kind, backends):
 
 
 def _owner(array):
-    """The canonical device of an array that a device's backend made."""
-    where = array.device  # a SimDevice, or CuPy's Device
+    """Return the one device object for an array that a device's backend made."""
+    where = array.device  # a SimDevice or a CuPy Device
     return where.device if hasattr(where, "profile") else backends("cuda")[where.id].device
 
 
 def backends(kind) -> list:
-    """The devices of a type, made or found on first use; an empty list when there are none."""
+    """Return the backends of a type, made or detected on first use; an empty list if there are none."""
     found = _backends.get(kind)
     if found is None:
         with _lock:
@@ -172,7 +174,7 @@ def accelerator():
 
 
 SIM_DEVICES = 2
-"""How many 'sim' devices there are without `autolab.cuda.simulate`: T4s with 1 GiB each."""
+"""The number of 'sim' devices without `autolab.cuda.simulate`: T4s with 1 GiB each."""
 
 
 def _simulated():
@@ -191,8 +193,8 @@ def set_current_index(kind, index):
 
 
 def backend_of(d):
-    """The backend of a device other than the CPU. Raises AssertionError or RuntimeError in torch's words where there is
-    none."""
+    """Return the backend of a device other than the CPU. Raise AssertionError or RuntimeError in torch's words if there
+    is none."""
     if d.backend is not None and d.backend.alive:
         return d.backend
     if d.type == "sim" or d.type == "cuda":
@@ -223,8 +225,8 @@ def backend_of(d):
 
 # -- the default -------------------------------------------------------------------------------------------------------
 class _PerThread(threading.local):
-    """What one thread has chosen: its default device, those of the `with` blocks that it is in, and which index each
-    type means."""
+    """The device settings of one thread: its default device, the devices of its active `with` blocks, and the current
+    index of each type."""
 
     def __init__(self):
         self.chosen, self.stack, self.current = CPU, [], {}
@@ -232,7 +234,7 @@ class _PerThread(threading.local):
 
 _per_thread = _PerThread()
 _looked_up = False
-"""Whether any thread ever chose a default: until then every new tensor saves 0.15 µs of looking it up."""
+"""Whether any thread has set a default device. Until then, every new tensor skips the look-up and saves 0.15 µs."""
 
 
 def _push(d):
@@ -242,7 +244,7 @@ def _push(d):
 
 
 def get_default_device() -> device:
-    """Where new tensors of this thread go when no device is named. Source: torch.get_default_device."""
+    """Return the device of this thread's new tensors if the program names none. Source: torch.get_default_device."""
     if not _looked_up:
         return CPU
     here = _per_thread
@@ -251,7 +253,7 @@ def get_default_device() -> device:
 
 
 def set_default_device(d) -> None:
-    """Where new tensors of this thread go when no device is named; None is the CPU. Source:
+    """Set the device of this thread's new tensors if the program names none; None means the CPU. Source:
     torch.set_default_device."""
     global _looked_up
     _per_thread.chosen = CPU if d is None else usable(d)
@@ -259,9 +261,11 @@ def set_default_device(d) -> None:
 
 
 def usable(d) -> device:
-    """The device that `device=d` names, checked to be there: None is the default device.
+    """Return the device that the argument `device=d` names, after a check that it exists; None means the default
+    device.
 
-    Raises AssertionError for cuda without CUDA (torch's words), RuntimeError for devices this engine does not have."""
+    Raise AssertionError for cuda without CUDA (torch's words), RuntimeError for devices that this engine does not
+    have."""
     if d is None:
         return get_default_device() if _looked_up else CPU
     d = device(d)
@@ -272,28 +276,28 @@ def usable(d) -> device:
 
 # -- arrays ------------------------------------------------------------------------------------------------------------
 def address(array) -> int:
-    """Where the memory of a raw array begins."""
+    """Return the address at which the memory of a raw array begins."""
     pointer = getattr(array.data, "ptr", None)
     return array.__array_interface__["data"][0] if pointer is None else pointer
 
 
 def is_host(array) -> bool:
-    """Return whether a raw value lies in host memory: an array or number of NumPy, or no array at all."""
+    """Return whether a raw value is in host memory: a NumPy array or number, or a value that is not an array."""
     return array.__class__ is numpy.ndarray or array.__class__ not in ARRAY_CLASSES
 
 
 def stand_in(array):
-    """Return a NumPy array with the shape and dtype of a raw array, its values unset: random numbers for a device are
+    """Return an uninitialized NumPy array with the shape and dtype of a raw array; random numbers for a device are
     drawn into it."""
     return array if is_host(array) else numpy.empty(array.shape, array.dtype)
 
 
 def peek(array):
-    """Return what an observer reads of a raw array, as a NumPy array. On a simulated GPU that takes no time and is not
-    counted: looking must not change what is looked at."""
+    """Return a raw array as a NumPy array for an observer. On a simulated GPU the copy takes no time and is not
+    counted, because observing must not change the measurements."""
     return array if is_host(array) else of(array).backend.peek(array)
 
 
 def to_host(array):
-    """Return a raw array as a NumPy array: itself, or a copy from its device."""
+    """Return a raw array as a NumPy array: unchanged if it is on the host, else a copy from its device."""
     return array if is_host(array) else of(array).backend.to_host(array)

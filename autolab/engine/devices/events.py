@@ -1,4 +1,4 @@
-"""What observers are told of devices other than the CPU. Times are seconds on the device's clock."""
+"""Observer events of devices other than the CPU. Times are seconds on the device's clock."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from ..core.tensor import attach
 
 @functools.partial(attach, to=Observer)
 class DeviceEvents:
-    """The part of Observer that concerns devices: every event does nothing."""
+    """The device events of Observer; every event does nothing."""
 
     def launch(self, device, stream, name, start, duration, nbytes):
-        """A kernel was put into stream number `stream`; it begins at `start`, lasts `duration` and moves `nbytes` of
+        """A kernel was put into stream number `stream`. It begins at `start`, takes `duration` and moves `nbytes` of
         memory."""
 
     def transfer(self, source, target, nbytes, start, duration, pinned):
-        """A copy between two devices was started; `pinned` says whether the host's side is page-locked."""
+        """A copy between two devices was started. pinned: whether the host memory is page-locked."""
 
     def allocate(self, device, nbytes, allocated, reserved, address, what):
-        """`nbytes` at `address` now belong to an array, `what` = (shape, NumPy dtype); `allocated` and `reserved` are
-        the totals after it."""
+        """`nbytes` at `address` were allocated for an array, with `what` = (shape, NumPy dtype). `allocated` and
+        `reserved` are the totals after the allocation."""
 
     def free_memory(self, device, nbytes, allocated, reserved, address):
-        """The block at `address` is free again."""
+        """The block at `address` was freed."""
 
     def out_of_memory(self, device, nbytes, allocated, reserved, total):
-        """`device` has no room for `nbytes`: OutOfMemoryError is raised next. Of its `total` bytes, `allocated` belong
-        to arrays."""
+        """`device` has no room for `nbytes`; OutOfMemoryError is raised next. Arrays hold `allocated` of its `total`
+        bytes."""
 
     def synchronize(self, device, waited, stream=None):
         """The host waited `waited` seconds for `device`, or for one of its streams."""

@@ -1,4 +1,4 @@
-"""Counting copies between devices."""
+"""A counter of copies between devices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..core.observe import Observer
 
 
 class TransferCounter(Observer):
-    """Counts copies between devices: `with observe.watching(TransferCounter()) as counter: …; counter.count`."""
+    """Count copies between devices: `with observe.watching(TransferCounter()) as counter: …; counter.count`."""
 
     def __init__(self):
         self.count = self.nbytes = 0

@@ -1,2 +1,2 @@
-"""To the printed digit and to the letter: sums in PyTorch's order, its rounding, its random stream, its printing, its
-checks of arguments."""
+"""Behaviour identical to PyTorch's to the last digit and letter: the order of sums, rounding, random numbers, printing,
+and checks of arguments."""

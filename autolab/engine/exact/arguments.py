@@ -1,4 +1,4 @@
-"""Checking the arguments of functions that make tensors, with PyTorch's words for what does not fit."""
+"""Checks of the arguments of functions that create tensors, with PyTorch's error messages."""
 
 import math
 import operator
@@ -17,7 +17,8 @@ from .refusals import beyond_numpy, too_many_dimensions, unsupported
 
 
 def mismatch():
-    """Return the TypeError for arguments that each fit but go together in no form; the function's front words it."""
+    """Return the TypeError for arguments that are valid one by one but match no signature together; the function's
+    front sets its message."""
     error = TypeError("received an invalid combination of arguments")
     error.is_mismatch = True
     return error
@@ -33,7 +34,7 @@ def _invalid(function, got, note):
 
 
 def no_match(function, args, kwargs, signatures):
-    """Return PyTorch's TypeError for arguments that fit none of `signatures`."""
+    """Return PyTorch's TypeError for arguments that match none of `signatures`."""
     got = ", ".join(_types(args, kwargs)) + (", " if kwargs and not args else "")
     lines = "".join(f" * ({text})\n{_why_not(text, args, kwargs)}" for text in signatures)
     return _invalid(
@@ -44,10 +45,10 @@ def no_match(function, args, kwargs, signatures):
 
 
 def no_match_of_one(function, args, kwargs, signature):
-    """Return PyTorch's TypeError for a call of the one form that PyTorch still lists: it names the keywords that it did
-    not find there."""
+    """Return PyTorch's TypeError for a call if PyTorch lists only one remaining signature: the error names the missing
+    keywords."""
     wanted = signature.split(", ")
-    # PyTorch does not find a keyword that has a default
+    # PyTorch does not report a missing keyword that has a default.
     names = [text.split(" ")[-1] for text in wanted[max(0, len(wanted) - len(kwargs)) :]]
     unknown = sorted(name for name in kwargs if name not in names)
     if unknown:
@@ -61,7 +62,8 @@ def no_match_of_one(function, args, kwargs, signature):
 
 
 def _why_not(signature, args, kwargs):
-    """Return PyTorch's line on a signature that takes as many arguments as were given, but other ones; else nothing."""
+    """Return PyTorch's line about a signature with the same number of arguments but other types; else an empty
+    string."""
     wanted = signature.split(", ")
     if len(wanted) != len(args) + len(kwargs):
         return ""
@@ -77,7 +79,7 @@ def _why_not(signature, args, kwargs):
 
 
 def _detailed(value, text):
-    """Return the type of `value`, between exclamation marks when it is not what the parameter `text` takes."""
+    """Return the type of `value`, between exclamation marks if the parameter `text` does not accept it."""
     name, wanted = type_name(value), text.rpartition(" ")[0]
     if isinstance(value, (tuple, list)):
         inner = ", ".join(map(type_name, value))
@@ -93,10 +95,10 @@ def _detailed(value, text):
 
 
 class Options:
-    """The keywords that every creation function takes: `dtype`, `device` and `requires_grad`.
+    """The keyword arguments of every creation function: `dtype`, `device` and `requires_grad`.
 
-    `layout`, `memory_format` and `out` are taken with their usual values only, `pin_memory` where there is a GPU.
-    Raises TypeError for other keywords or types, NotImplementedError for `out` and for other layouts.
+    `layout`, `memory_format` and `out` must have their usual values, and `pin_memory` needs a GPU. Raise TypeError for
+    other keywords or types, NotImplementedError for `out` and for other layouts.
     """
 
     __slots__ = ("function", "dtype", "device", "requires_grad", "pinned")
@@ -131,18 +133,18 @@ class Options:
             raise unsupported(self.function, name)
 
     def dtype_or_default(self):
-        """Return the dtype asked for, or the default float dtype."""
+        """Return the requested dtype, or the default float dtype."""
         return self.dtype or get_default_dtype()
 
     def tensor(self, array):
-        """Return a leaf over the host array `array`, on the device asked for, requiring grad if asked for."""
+        """Return a leaf from the host array `array`, on the requested device, with `requires_grad` as requested."""
         dtype = FROM_NUMPY[array.dtype]
         if self.device is not CPU and array.__class__ is not self.device.backend.array:
             array = self.device.backend.from_host(array)
         return self._leaf(array, dtype)
 
     def computed(self, compute):
-        """Return a leaf over `compute(xp)`, which runs on the device asked for: nothing is copied to it."""
+        """Return a leaf from `compute(xp)`, which runs on the requested device, so nothing is copied."""
         try:
             array = (
                 compute(np)
@@ -154,8 +156,8 @@ class Options:
         return self._leaf(array, FROM_NUMPY[array.dtype])
 
     def generated(self, array):
-        """Return a leaf over numbers that follow from a rule (a range): a GPU computes them itself, so there is no copy
-        to it."""
+        """Return a leaf from numbers that follow a rule (a range). A GPU computes them itself, so nothing is copied to
+        it."""
         if self.device is not CPU:
             array = self.device.backend.generated(array)
         return self._leaf(array, FROM_NUMPY[array.dtype])
@@ -185,7 +187,7 @@ class Options:
 def shape_of(function, args):
     """Return the shape given as `f(2, 3)` or `f((2, 3))`, as a tuple.
 
-    Raises TypeError for what is no int, RuntimeError for a negative size.
+    Raise TypeError for a value that is not an int, RuntimeError for a negative size.
     """
     shape = numbers_of(
         function, "size", args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
@@ -208,7 +210,8 @@ def shape_of(function, args):
 
 
 def as_int(value):
-    """Return `value` as an int if it is a whole number or a one-element integer tensor, but no bool; else None."""
+    """Return `value` as an int if it is a whole number or a one-element integer tensor; None for other values,
+    including bool."""
     if isinstance(value, (bool, np.bool_)):
         return None
     try:
@@ -228,8 +231,8 @@ def int_argument(function, name, position, value):
 def ints_argument(function, name, position, value):
     """Return `value` as an int or a tuple of ints.
 
-    Raises PyTorch's TypeError for anything else: it looks at the first number when it chooses a signature (a bool is
-    none), at the others when it reads them (a bool counts)."""
+    Raise PyTorch's TypeError for anything else. As in PyTorch, a bool is refused as the first number, which chooses the
+    signature, but accepted as a later one."""
     number = as_int(value)
     if number is not None:
         return number
@@ -241,7 +244,7 @@ def ints_argument(function, name, position, value):
 
 
 def misfit_in_list(function, name, position, kind, value):
-    """Return PyTorch's TypeError for a list of which the first element is none of its kind."""
+    """Return PyTorch's TypeError for a list whose first element has the wrong type."""
     return bad_argument(
         function,
         name,
@@ -253,8 +256,8 @@ def misfit_in_list(function, name, position, kind, value):
 
 
 def numbers_of(function, name, value):
-    """Return the list `value` as a tuple of ints; a bool counts. Raise PyTorch's TypeError for the first that is no
-    int."""
+    """Return the list `value` as a tuple of ints; a bool counts as an int. Raise PyTorch's TypeError for the first
+    other element."""
     numbers = []
     for place, item in enumerate(value, 1):
         try:
@@ -273,8 +276,8 @@ class Passed:
     """A cache of checked arguments. A network passes the same settings in every step, and checking them takes as long
     as a small kernel.
 
-    `given` are the arguments as they came, `about` what else was looked at (hashable). They are looked up as bytes: 0.2
-    µs, and 2.0, True and a list are not taken for the int or tuple that they equal."""
+    given: the arguments of the call. about: other values that the check read (hashable). The look-up compares bytes: it
+    takes 0.2 µs, and does not confuse 2.0, True or a list with an equal int or tuple."""
 
     __slots__ = ("_known",)
 
@@ -285,7 +288,7 @@ class Passed:
         """Return the stored result for these arguments, or None."""
         try:
             return self._known.get((dumps(given, 2), about))
-        except ValueError:  # no plain Python value
+        except ValueError:  # not a plain Python value
             return None
 
     def keep(self, given, about, result):
@@ -307,7 +310,7 @@ _PLAIN = {int, bool, type(None), tuple, list}
 
 
 def as_number(value):
-    """Return `value` as a Python number if it is one, a NumPy number, or a 0-d tensor that needs no gradient; else
+    """Return `value` as a Python number if it is a Python or NumPy number, or a 0-d tensor that needs no gradient; else
     None."""
     if isinstance(value, (bool, int, float)):
         return value
@@ -319,8 +322,8 @@ def as_number(value):
 
 
 def check_tensors(function, first=1, /, *, or_none=False, **given):
-    """Raise PyTorch's TypeError for the first of `given` that is no Tensor (nor None, where it may be); `first`: the
-    position of the first."""
+    """Raise PyTorch's TypeError for the first of `given` that is not a Tensor (None is accepted if `or_none`). first:
+    the position of the first argument."""
     for position, (name, value) in enumerate(given.items(), first):
         if not isinstance(value, Tensor) and not (or_none and value is None):
             raise bad_argument(function, name, position, "Tensor", value)
@@ -329,7 +332,7 @@ def check_tensors(function, first=1, /, *, or_none=False, **given):
 def check_fits(value, dtype):
     """Raise RuntimeError unless the number `value` fits into `dtype`; negative integers wrap in unsigned dtypes,
     floats do not."""
-    # 0.1 µs where it mostly ends
+    # This test takes 0.1 µs, and most values pass it.
     if (
         dtype.is_bool
         or dtype.is_floating_point
@@ -344,15 +347,15 @@ def check_fits(value, dtype):
     else:
         fits = not math.isfinite(value) or abs(value) <= float(np.finfo(dtype.np).max)
     if not fits:
-        # C++'s name, but for whole numbers other than int
+        # The C++ name, except for integers other than int.
         kind = f"{dtype.name}_t" if dtype.is_integer and dtype.name != "int32" else dtype.cpp_name
         message = f"value cannot be converted to type {kind} without overflow"
         raise fail(RuntimeError, message, f"{value} lies outside what {dtype} can hold.")
 
 
 def held_by(value, dtype):
-    """Return the Python number `value` as one that `dtype` holds: no fraction, wrapped. Raises
-    RuntimeError as `check_fits` does."""
+    """Return the Python number `value` as `dtype` stores it: without a fraction, and wrapped. Raise RuntimeError as
+    `check_fits` does."""
     if dtype.is_bool:
         return bool(value)
     check_fits(value, dtype)

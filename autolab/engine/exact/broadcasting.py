@@ -1,4 +1,4 @@
-"""Whether the shapes of operands go together: torch's errors for those that do not."""
+"""Checks whether operands broadcast, with torch's errors for shapes that do not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def broadcast_error(shapes: Sequence[tuple[int, ...]]) -> Exception:
 
 
 def outgrown(shape: Sequence[int], broadcast: Sequence[int]) -> Exception:
-    """Return the error for an in-place operation whose result would have another shape than its target.
+    """Return the error for an in-place operation whose result has a different shape than its target.
 
     >>> print(outgrown([2], [3, 2]))
     output with shape [2] doesn't match the broadcast shape [3, 2]

@@ -1,4 +1,4 @@
-"""Random numbers in the shape, layout and dtype of a tensor, with the checks that PyTorch makes."""
+"""Random numbers with the shape, memory layout and dtype of a tensor, and PyTorch's checks of their parameters."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from .refusals import unsupported
 
 
 def source(generator):
-    """Return the Generator to draw from: the one given, or the global one for None."""
+    """Return the Generator to draw from: `generator`, or the global one for None."""
     return random.default_generator if generator is None else generator
 
 
 def arranged(values, target):
-    """Return 1-d `values` in the shape of `target`, laid out in the order in which its elements lie in memory."""
+    """Return 1-d `values` in the shape of `target`, placed in the order of its elements in memory."""
     if target.__class__ is not np.ndarray or target.flags.c_contiguous:
         return values.reshape(target.shape)
     order = sorted(range(target.ndim), key=lambda dim: -target.strides[dim])
@@ -23,7 +23,7 @@ def arranged(values, target):
 
 
 def uniform(target, dtype, low, high, g):
-    """Return numbers uniform in [low, high), of `dtype`, arranged like `target`."""
+    """Return uniform numbers in [low, high) of `dtype`, arranged like `target`."""
     if not dtype.is_floating_point:
         message = f"\"check_uniform_bounds\" not implemented for '{dtype.short}'"
         raise fail(
@@ -35,8 +35,8 @@ def uniform(target, dtype, low, high, g):
 
 
 def normal(target, dtype, mean, std, g):
-    """Return normal numbers of `dtype`, arranged like `target`. Raises RuntimeError for a negative standard
-    deviation."""
+    """Return normally distributed numbers of `dtype`, arranged like `target`. Raise RuntimeError for a negative
+    standard deviation."""
     if not dtype.is_floating_point:
         message = f"\"normal_kernel_cpu\" not implemented for '{dtype.short}'"
         raise fail(
@@ -50,15 +50,15 @@ def normal(target, dtype, mean, std, g):
 
 
 def integers(target, dtype, low, high, g):
-    """Return integers in [low, high), as int64, arranged like `target`. Raises RuntimeError when `dtype` cannot hold
+    """Return integers in [low, high), as int64, arranged like `target`. Raise RuntimeError if `dtype` cannot hold
     them."""
     _check_bounds(low, high, dtype)
     return arranged(random.randint(g, target.size, low, high), target)
 
 
 def _check_bounds(low, high, dtype):
-    """Raise RuntimeError when [low, high) is empty or `dtype` cannot hold it, NotImplementedError for whole numbers
-    that a float dtype cannot tell apart."""
+    """Raise RuntimeError if [low, high) is empty or `dtype` cannot hold it, NotImplementedError for integers that a
+    float dtype cannot represent exactly."""
     if low >= high:
         message = f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         raise fail(RuntimeError, message, "The upper bound is not among the numbers drawn.")
@@ -77,13 +77,12 @@ def _check_bounds(low, high, dtype):
 
 
 def shaped(shape):
-    """Return an array of this shape that takes no memory, in the place of the tensor that draws are for."""
+    """Return an array of this shape that takes no memory, to use as the target of draws."""
     return np.empty(shape, np.dtype([]))
 
 
 def bernoulli(target, p, g):
-    """Return booleans arranged like `target`, each true with its probability in the array `p`, which broadcasts to
-    it."""
+    """Return booleans arranged like `target`. `p` is an array of probabilities that broadcasts to `target`."""
     if not FROM_NUMPY[p.dtype].is_floating_point:
         message = f"\"bernoulli_tensor_cpu_p_\" not implemented for '{FROM_NUMPY[p.dtype].short}'"
         raise fail(NotImplementedError, message, "Probabilities are floats; write p.float().")
@@ -98,7 +97,7 @@ def bernoulli(target, p, g):
 
 
 def check_probability(p):
-    """Raise RuntimeError unless the number `p` lies in [0, 1]."""
+    """Raise RuntimeError unless the number `p` is in [0, 1]."""
     if not 0 <= p <= 1:
         message = f"bernoulli_ expects p to be in [0, 1], but got p={p:g}"
         raise fail(RuntimeError, message, "A probability lies between 0 and 1.")
@@ -108,8 +107,8 @@ def multinomial(weights, n, replacement, g):
     """Return `n` category numbers for each row of the 2-d float array `weights` (rows need not sum to 1): int64, (rows,
     n).
 
-    One draw, or drawing without replacement: the largest weights divided by exponential numbers ("exponential race").
-    Otherwise: float64 uniform numbers looked up in each row's cumulative sum.
+    For one draw, or without replacement, take the largest weights divided by exponential numbers ("exponential race").
+    Otherwise, look up float64 uniform numbers in each row's cumulative sum.
     """
     if n == 1 or not replacement:
         race = weights / arranged(random.exponential(g, weights.size, dtype=weights.dtype), weights)

@@ -1,4 +1,4 @@
-"""PyTorch's errors for dtypes that an operation does not take."""
+"""PyTorch's errors for dtypes that an operation does not accept."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from ..core.errors import fail
 
 
 def no_kernel(name, *refused):
-    """Return a check for an op's record: torch has no kernel `name` for dtypes of the kinds `refused` ("Bool",
-    "Complex").
+    """Return a check for an op's record that refuses dtypes of the kinds `refused` ("Bool", "Complex"), for which torch
+    has no kernel `name`.
 
-    Raises NotImplementedError in torch's words."""
+    The check raises NotImplementedError in torch's words."""
 
     def check(dtypes, promoted):
         if promoted.short.startswith(refused):
@@ -33,4 +33,4 @@ def not_implemented(torch_name, d):
 
 
 WHOLE = ("Bool", "Byte", "Char", "Short", "Int", "Long")
-"""The kinds of whole numbers and masks, for `no_kernel`."""
+"""The dtype kinds of integers and bool, for `no_kernel`."""

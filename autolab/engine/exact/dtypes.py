@@ -1,4 +1,4 @@
-"""What may stand for a dtype, and where torch takes one for another."""
+"""Conversions between dtypes, NumPy dtypes and Python types, and torch's rules for them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ def promote_types(a, b) -> dtype:
 
 
 def positions(found):
-    """What NumPy found (positions, counts) as int64, as torch has it: on a platform of 32 bits, such as a browser's,
-    NumPy counts in int32. CuPy counts in int64 everywhere."""
+    """Return positions or counts from NumPy as int64, as in torch. On a 32-bit platform, such as a browser, NumPy
+    counts in int32; CuPy always counts in int64."""
     return found if found.dtype == np.int64 else found.astype(np.int64)
 
 
 def as_indices(found):
     """Return positions or counts in the dtype that NumPy's `take`, `bincount` and `reduceat` accept.
 
-    On a 32-bit platform, such as a browser's, these functions refuse int64. Indexing with brackets accepts it."""
+    On a 32-bit platform, such as a browser, these functions refuse int64. Indexing with brackets accepts it."""
     return found.astype(np.intp, copy=False)
 
 
 def as_dtype(d) -> dtype:
     """Return `torch.float32` or a Python type such as `float` as a `dtype`.
 
-    As torch: `dtype=int` means int64, `dtype=float` float64, `dtype=bool` bool."""
+    As in torch, `dtype=int` means int64, `dtype=float` float64, `dtype=bool` bool."""
     if d.__class__ is dtype:
         return d
     if isinstance(d, type) and d in _PYTHON:
@@ -68,8 +68,8 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Return whether an in-place operation may convert `from_` to `to`: never from a higher kind to a lower. Source:
-    torch.can_cast."""
+    """Return whether an in-place operation may convert `from_` to `to`: never from a higher category to a lower one.
+    Source: torch.can_cast."""
     if from_.category > to.category:
         return False
     return not (to is bool_ and from_ is not bool_)

@@ -1,17 +1,17 @@
-"""The error function, which NumPy lacks, vectorised over arrays of any shape.
+"""The error function, vectorised over arrays of any shape, because NumPy lacks it.
 
-It takes the array module first (`xp`: numpy or cupy) and works in float64 whatever the input's dtype. The result is
+Functions take the array module first (`xp`: numpy or cupy) and compute in float64 for every input dtype. The result is
 rounded once to the input's dtype, so float32 results are correctly rounded almost everywhere.
 
-The rational approximations are those of the Cephes Mathematical Library by Stephen L. Moshier (see
-THIRD_PARTY_NOTICES), rearranged to act on whole arrays.
+The rational approximations come from the Cephes Mathematical Library by Stephen L. Moshier (see THIRD_PARTY_NOTICES),
+rearranged for whole arrays.
 """
 
 import contextlib
 
 import numpy as np
 
-# elements worked on at a time: the dozens of temporaries of a rational approximation then stay in the cache
+# The number of elements per block: the dozens of temporary arrays of a rational approximation then fit in the cache.
 BLOCK = 1 << 14
 
 
@@ -74,7 +74,7 @@ ERFC_S = (
 
 
 def _polynomial(coefficients, x):
-    """Horner's scheme, highest power first."""
+    """Evaluate a polynomial by Horner's scheme, highest power first."""
     total = coefficients[0]
     for c in coefficients[1:]:
         total = total * x + c
@@ -82,8 +82,8 @@ def _polynomial(coefficients, x):
 
 
 def _erfc_tail(xp, x):
-    """erfc(x) for x >= 1."""
-    # exp(-x*x) multiplies the rounding error of x*x by x*x: square a shortened x exactly and correct for the rest
+    """Return erfc(x) for x >= 1."""
+    # exp(-x*x) multiplies the rounding error of x*x by x*x. So square a shortened x exactly, and correct for the rest.
     short = x.astype(xp.float32).astype(xp.float64)
     decay = xp.exp(-short * short) * xp.exp((short - x) * (short + x))
     near = _polynomial(ERFC_P, x) / _polynomial(ERFC_Q, x)
@@ -92,19 +92,17 @@ def _erfc_tail(xp, x):
 
 
 def _erf_core(xp, x):
-    """erf(x) for |x| <= 1."""
+    """Return erf(x) for |x| <= 1."""
     square = x * x
     return x * _polynomial(ERF_T, square) / _polynomial(ERF_U, square)
 
 
 def _erf_array(xp, x):
-    """erf(x), the integral of the bell curve 2/sqrt(pi) exp(-t^2) from 0 to x."""
+    """Return erf(x), the integral of 2/sqrt(pi) exp(-t^2) from 0 to x."""
     size = xp.abs(x)
     out = _erf_core(xp, x)
     large = size > 1
-    if (
-        xp is not np
-    ):  # both branches everywhere: to look for large numbers, the host would have to wait
+    if xp is not np:  # compute both branches: testing for large numbers would make the host wait
         return xp.where(large, xp.copysign(1 - _erfc_tail(xp, xp.clip(size, 1.0, 10.0)), x), out)
     if large.any():
         tail = 1 - _erfc_tail(xp, xp.minimum(size[large], 10.0))
@@ -117,7 +115,7 @@ def erf(xp, x):
     x = xp.asarray(x)
     flat = x.reshape(-1)
     out = xp.empty(flat.shape, x.dtype)
-    # overflow is a result here, not an accident; CuPy has no floating-point warnings
+    # Overflow is expected here. CuPy has no floating-point warnings.
     with xp.errstate(all="ignore") if hasattr(xp, "errstate") else contextlib.nullcontext():
         for start in range(0, flat.size, BLOCK):
             piece = slice(start, start + BLOCK)
@@ -125,6 +123,6 @@ def erf(xp, x):
     out = out.reshape(x.shape)
     if x.flags.c_contiguous:
         return out
-    same = xp.empty_like(x)  # in the order of memory that `x` has
+    same = xp.empty_like(x)  # keeps the memory order of `x`
     same[...] = out
     return same

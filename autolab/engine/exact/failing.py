@@ -1,7 +1,7 @@
-"""Which operation an error is about: found when it is raised, and kept on the error itself, for recordings and
-`autolab.explain()`.
+"""Attach to each error the operation that failed, for recordings and `autolab.explain()`.
 
-Nothing here runs while nothing fails. What an error knows lives as long as the error; there is no other list of them.
+This code runs only when an error is raised. The information is stored on the error itself and lives as long as the
+error; there is no global list.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .kinds import KINDS
 from .refusals import beyond_numpy
 
 EXPLAIN = ".explain() shows where."
-"""How the note ends that names `autolab.explain`; before it stands what the learner's code calls this library."""
+"""The end of the note that names `autolab.explain`; the learner's name for this library goes before it."""
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _OPERATIONS = tuple(_PACKAGE + room for room in ("engine", "nn", "func"))
@@ -27,8 +27,8 @@ _NAMELESS = set("call f function method operator slow stub target update wrapper
 
 
 def failed(op, args, error, inplace=False):
-    """Note that `op`, called with `args`, raised `error`. Of operations inside one another the innermost counts. Return
-    the error to raise: in PyTorch's words where it came from NumPy."""
+    """Record that `op`, called with `args`, raised `error`; of nested operations, record the innermost. Return the
+    error to raise, with NumPy's errors turned into PyTorch's."""
     error = _in_torchs_words(op, args, error, inplace)
     if isinstance(getattr(error, "_autolab_call", ("",))[0], str):
         _note(op, args, error, inplace)
@@ -40,7 +40,7 @@ def _in_torchs_words(op, args, error, inplace):
         if kind == "operand" and place < len(args) and not KINDS["operand"].fits(args[place]):
             function, position = (f"{op.name}_", place) if inplace else (op.name, place + 1)
             return bad_argument(function, name, position, "Tensor", args[place])
-    if isinstance(error, NotImplementedError):  # of a dtype: torch looks at the shapes first
+    if isinstance(error, NotImplementedError):  # a dtype error: torch checks the shapes first
         return misfit(op, args, inplace) or error
     if isinstance(error, ValueError) and op.broadcast and "broadcast" in str(error):
         shapes = [a._array.shape for a in args if isinstance(a, Tensor)]
@@ -49,8 +49,8 @@ def _in_torchs_words(op, args, error, inplace):
 
 
 def refused(error):
-    """Note the call of an error that `errors.fail` just made: the function that the learner called (`matmul`, `linear`)
-    may have refused its arguments before any operation ran. Do nothing where no tensor was among them."""
+    """Record the call that an error from `errors.fail` is about, because the function that the learner called
+    (`matmul`, `linear`) may refuse its arguments before any operation runs. Do nothing if no argument is a tensor."""
     name, arguments = _call(sys._getframe(2))
     if any(_holds_tensor(a) for a in arguments.values()):
         _note(name, arguments, error)
@@ -58,7 +58,8 @@ def refused(error):
 
 
 def _note(op, args, error, inplace=False):
-    """Keep the call on the error, and tell the observer. Errors that the observer raises meanwhile are not told."""
+    """Store the call on the error, and report it to the observer. Errors that the observer itself raises meanwhile are
+    not reported."""
     global _telling
     error._autolab_call = op, args
     point_to_explain(error)
@@ -67,7 +68,7 @@ def _note(op, args, error, inplace=False):
     _telling = True
     try:
         observe.observer.failed(op, args, error, inplace)
-    except Exception:  # the learner's error counts, not that it could not be drawn
+    except Exception:  # raise the learner's error, even if recording it fails
         pass
     finally:
         _telling = False
@@ -77,15 +78,14 @@ _telling = False
 
 
 def point_to_explain(error):
-    """Give `error` the note that names `autolab.explain`, once, under the name that the learner's code has for this
-    library: after `import autolab as torch` it is `torch.explain()`."""
+    """Add the note that names `autolab.explain` to `error`, once. The note uses the learner's name for this library:
+    after `import autolab as torch` it says `torch.explain()`."""
     if not any(note.endswith(EXPLAIN) for note in getattr(error, "__notes__", ())):
         error.add_note(_name_of_library() + EXPLAIN)
 
 
 def sentences(error):
-    """Return the notes of an error without the note about `autolab.explain`, for places that show the error
-    themselves."""
+    """Return the notes of an error without the one about `autolab.explain`, for code that shows the error itself."""
     return [note for note in getattr(error, "__notes__", ()) if not note.endswith(EXPLAIN)]
 
 
@@ -100,8 +100,8 @@ def _name_of_library():
 
 
 def _call(frame):
-    """Return (name, arguments by name) of the outermost call that `frame` is in: the function that the learner, or a
-    module's forward, called."""
+    """Return (name, arguments by name) of the outermost call of the library around `frame`: the function that the
+    learner or a module's forward called."""
     outermost, inner, name = None, None, ""
     while frame is not None and frame.f_code.co_filename.startswith(_OPERATIONS):
         code = frame.f_code
@@ -116,7 +116,7 @@ def _call(frame):
     wrapper = (
         outermost.f_code.co_flags & inspect.CO_VARARGS and "by_name" not in outermost.f_globals
     )
-    if inner is not None and wrapper:  # the wrapped function has names for them
+    if inner is not None and wrapper:  # the wrapped function names its arguments
         named = arguments(inner)
         if sum(map(_holds_tensor, named.values())) == sum(map(_holds_tensor, given.values())):
             given = named
@@ -126,13 +126,13 @@ def _call(frame):
 
 
 def arguments(frame):
-    """Return the arguments of a call by name: `*args` one by one, `**kwargs` by their names."""
+    """Return the arguments of a call by name: each of `*args` separately, `**kwargs` under their own names."""
     code, found = frame.f_code, {}
     count = code.co_argcount + code.co_kwonlyargcount
     held = frame.f_locals
     if (
         "by_name" in frame.f_globals
-    ):  # a front (signatures.py): the function behind it has names for them
+    ):  # a front (signatures.py): the function behind it names its arguments
         return frame.f_globals["by_name"](held["args"], held["kwargs"])
     for name in code.co_varnames[:count]:
         if name in held:
@@ -144,7 +144,7 @@ def arguments(frame):
         count += 1
     if code.co_flags & inspect.CO_VARKEYWORDS:
         found |= held.get(code.co_varnames[count], {})
-    # before Python 3.13 a frame keeps this copy, and tensors alive
+    # Before Python 3.13, a frame keeps this copy, and with it the tensors.
     if isinstance(held, dict) and code.co_flags & inspect.CO_OPTIMIZED:
         held.clear()
     return found

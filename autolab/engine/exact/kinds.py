@@ -1,7 +1,7 @@
-"""The kinds of arguments: what PyTorch calls each, what fits it, and how it comes to a function's body.
+"""The kinds of arguments: PyTorch's name for each, the values that it accepts, and how they are converted.
 
-A kind's name stands before an argument in `signatures.txt`: `int dim`. Behind it, `?` says that None may stand for the
-argument, `[1]` that one value may stand for the list.
+In `signatures.txt` a kind stands before the name of an argument: `int dim`. After the kind, `?` means that None is
+allowed, and `[1]` that one value may replace the list.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ NUMPY_NAMES = {
     "input": ("x", "a", "x1"),
     "other": ("x2",),
 }
-"""What NumPy's users may write for an argument."""
+"""NumPy's names for arguments, which are accepted too."""
 
-# stand among the classes where a list of ints, or of tensors, may
+# These markers stand for a list of ints, or of tensors, in a set of classes.
 INTS, LISTED_TENSORS = type("INTS", (), {}), type("LISTED_TENSORS", (), {})
 
 
 def _number(value):
-    """Return whether a tensor counts as a number."""
+    """Return whether a tensor is accepted as a number."""
     return isinstance(value, Tensor) and not value.ndim and not value.requires_grad
 
 
@@ -46,7 +46,7 @@ def _an_int(value):
 
 
 def an_index(value):
-    """Return whether `value` may stand first in a list of ints."""
+    """Return whether `value` may be the first element of a list of ints."""
     return (
         _an_int(value)
         or isinstance(value, Tensor)
@@ -64,7 +64,7 @@ def _of(*classes):
 
 
 def _list(first):
-    """Return a test for a list, which looks at the first element."""
+    """Return a test that accepts a list if `first` accepts its first element."""
     return lambda value: isinstance(value, (tuple, list)) and (not value or first(value[0]))
 
 
@@ -80,10 +80,10 @@ def _python(value):
 class Kind:
     """One kind of argument."""
 
-    shown: str  # what PyTorch calls it
-    plain: set[Any]  # the classes of which a value fits as it is
+    shown: str  # PyTorch's name for it
+    plain: set[Any]  # classes whose values are accepted unchanged
     fits: Callable[[Any], bool]
-    brought: Callable[[Any], Any] = _python  # a value that fits, with Python's numbers
+    brought: Callable[[Any], Any] = _python  # converts an accepted value to Python numbers
 
 
 _NUMBERS = {float, int, bool}
@@ -115,7 +115,7 @@ KINDS = {
         "torch.device", {str, device}, lambda v: isinstance(v, (str, device)) or _an_int(v)
     ),
     "layout": Kind("torch.layout", {layout}, _of(layout)),
-    "format": Kind("torch.memory_format", set(), lambda v: False),  # there is none here
+    "format": Kind("torch.memory_format", set(), lambda v: False),  # not supported
     "Generator": Kind("torch.Generator", {Generator}, _of(Generator)),
     "Tensor[]": Kind("tuple of Tensors", {LISTED_TENSORS}, _of(tuple, list)),
     "int[]": Kind("tuple of ints", {INTS}, _list(an_index)),
@@ -125,16 +125,16 @@ KINDS = {
 
 
 class Parameter:
-    """One argument of a form."""
+    """One argument of a signature."""
 
     def __init__(self, text, keyword_only=False):
         declared, _, default = text.partition("=")
         kind, self.name = declared.split(" ")
-        self.empty = default in ("()", "[]")  # what None stands for
+        self.empty = default in ("()", "[]")  # the value that None means
         self.none = (
             kind.endswith("?") or default == "None" or self.empty
-        )  # whether None means that it was left out
-        self.one = "[1]" in kind  # whether one number may stand for the list
+        )  # whether None means that the argument is missing
+        self.one = "[1]" in kind  # whether one number may replace the list
         kind = kind.rstrip("?").replace("[1]", "[]")
         self.kind, self.spread = KINDS[kind], kind == "int[]"
         self.optional, self.keyword_only = bool(default), keyword_only
@@ -144,18 +144,18 @@ class Parameter:
         ).replace("'", '"')
 
     def classes(self):
-        """Return the classes whose values fit as they are."""
+        """Return the classes whose values are accepted unchanged."""
         plain = self.kind.plain | ({int} if self.one else set())
         return plain | {NoneType} if self.none and not self.empty else plain
 
     def fits(self, value):
-        """Return whether a call may have `value` here."""
+        """Return whether this argument accepts `value`."""
         return value is None and self.none or self.kind.fits(value) or self.one and an_index(value)
 
     def brought(self, function, value):
-        """Return `value`, which fits, as the function's body expects it: with Python's numbers.
+        """Return `value`, already accepted, in the form that the function's body expects: with Python numbers.
 
-        Raises TypeError for a later element of a list that is none of its kind."""
+        Raise TypeError for a later element of a list that has the wrong type."""
         if value is None:
             return () if self.empty else None
         if self.spread:
@@ -172,16 +172,17 @@ class Parameter:
         return self.kind.brought(value)
 
     def refused(self, function, value, position=None):
-        """Return PyTorch's TypeError for a `value` that does not fit."""
+        """Return PyTorch's TypeError for a `value` that is not accepted."""
         if position and self.kind.shown.startswith("tuple") and isinstance(value, (tuple, list)):
             return misfit_in_list(function, self.name, position, self.kind.shown, value)
         return bad_argument(function, self.name, position, self.kind.shown, value)
 
 
 def check_settings(function, *settings):
-    """Raise PyTorch's TypeError for the first of `settings`, (name, position, kind, value), that is none of its kind.
+    """Raise PyTorch's TypeError for the first of `settings`, (name, position, kind, value), whose value has the wrong
+    kind.
 
-    For what PyTorch writes in Python: there `function`, which it calls, looks at them."""
+    Use this for functions that PyTorch writes in Python: there, the inner `function` checks these settings."""
     for name, position, kind, value in settings:
         if value.__class__ not in KINDS[kind.rstrip("?")].plain:
             parameter = Parameter(f"{kind} {name}")

@@ -2,7 +2,7 @@
 
 
 class layout:
-    """How elements lie in memory; this engine has `torch.strided` only."""
+    """The layout of elements in memory; this engine has `torch.strided` only."""
 
     def __repr__(self):
         return "torch.strided"

@@ -1,4 +1,4 @@
-"""The limits of numbers: `finfo`, `iinfo`."""
+"""The numerical limits of dtypes: `finfo`, `iinfo`."""
 
 from __future__ import annotations
 

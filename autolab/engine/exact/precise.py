@@ -1,9 +1,9 @@
-"""float32 functions rounded once, for arrays small enough that somebody may read their last digit.
+"""float32 functions computed in float64 and rounded once, for arrays small enough to be read digit by digit.
 
-PyTorch's float32 `exp`, `log`, `tanh` … are correctly rounded for 99 of 100 arguments. NumPy's SIMD versions are off
-by one unit in the last place for up to 40 of 100, and such a unit shows when a loss is printed with `.item()`. A
-double rounded once gives PyTorch's digits. On larger arrays speed matters more, and NumPy's own float32 kernels are
-used: they are 3 to 30 times faster there.
+PyTorch's float32 `exp`, `log`, `tanh` … are correctly rounded for 99 of 100 arguments. NumPy's SIMD versions are off by
+one unit in the last place for up to 40 of 100, and the difference shows when a loss is printed with `.item()`. Rounding
+a float64 result once gives PyTorch's digits. Larger arrays use NumPy's own float32 kernels, which are 3 to 30 times
+faster there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 FEW = 1 << 12
-"""Up to this many elements a float32 result is computed in float64 and rounded once."""
+"""The largest number of elements for which a float32 result is computed in float64 and rounded once."""
 
 F32, F64 = np.dtype("float32"), np.dtype("float64")
 _float32 = np.float32

@@ -1,9 +1,9 @@
-"""How a tensor prints, to the character: PyTorch's rules, decided in one pass over NumPy arrays.
+"""Text of a tensor, identical to PyTorch's, computed in one pass over NumPy arrays.
 
-A float tensor has one number format for all its values, chosen from the finite nonzero ones: whole numbers with a bare
-dot, else fixed point, else scientific when the values span more than three decades or leave [1e-4, 1e8]. More than
-`threshold` elements are summarised; the format is then chosen from the shown edges alone.
-Source: the printed output of PyTorch 2.13; https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
+A float tensor uses one number format for all its values. The finite nonzero values decide it: whole numbers with a bare
+dot; else fixed point; else scientific, if the values span more than three decades or leave [1e-4, 1e8]. A tensor with
+more than `threshold` elements is summarised, and its format is chosen from the shown edges alone. Source: the printed
+output of PyTorch 2.13; https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
 """
 
 import math
@@ -34,12 +34,12 @@ _options = _Options()
 def set_printoptions(
     precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
 ):
-    """Set how tensors print; what is None stays as it is, except `sci_mode`, which goes back to automatic.
+    """Set how tensors print. None leaves an option unchanged, except `sci_mode`, which becomes automatic.
 
-    precision: digits after the point (4). threshold: elements above which `...` stands for the middle (1000).
-    edgeitems: items shown at each end of a summarised dimension (3). linewidth: characters a line (80).
-    profile: "default", "short" or "full", applied first. sci_mode: True, False, or None for automatic.
-    Source: https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
+    precision: digits after the point (4). threshold: the number of elements above which `...` replaces the middle
+    (1000). edgeitems: items shown at each end of a summarised dimension (3). linewidth: characters per line (80).
+    profile: "default", "short" or "full", applied first. sci_mode: True, False, or None for automatic. Source:
+    https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
     """
     global _options
     base = _PROFILES.get(profile, _options)
@@ -49,18 +49,16 @@ def set_printoptions(
 
 
 def tensor_repr(t):
-    """The text of the tensor `t`: `tensor([1., 2.], requires_grad=True)`.
+    """Return the text of the tensor `t`: `tensor([1., 2.], requires_grad=True)`.
 
-    A subclass prints under its own name, and one of `nn.Parameter` is wrapped: `Parameter(MyWeight([1., 2.]))`.
+    A subclass prints under its own name. A subclass of `nn.Parameter` is wrapped: `Parameter(MyWeight([1., 2.]))`.
     """
     names = [cls.__name__ for cls in type(t).__mro__]
     prefix = ("tensor" if names[0] in ("Tensor", "Parameter") else names[0]) + "("
     body, suffixes = _body(t, len(prefix))
     try:
         name = None if t.grad_fn is None else t.grad_fn.name().rsplit("::", 1)[-1]
-    except (
-        RuntimeError
-    ):  # a view that an in-place op left without a history; printing it is no error
+    except RuntimeError:  # a view that lost its history to an in-place op can still be printed
         name = "Invalid"
     if name is not None:
         suffixes.append(f"grad_fn=<{name}>")
@@ -71,12 +69,12 @@ def tensor_repr(t):
 
 
 def parameter_repr(p):
-    """The text of an `nn.Parameter`: a heading line, then the tensor."""
+    """Return the text of an `nn.Parameter`: a heading line, then the tensor."""
     return "Parameter containing:\n" + tensor_repr(p)
 
 
 def _body(t, indent):
-    """The values of `t` as text, and the suffixes that describe it: device, size, dtype."""
+    """Return the values of `t` as text, and the suffixes that describe it: device, size, dtype."""
     shape, dtype = tuple(t.shape), t.dtype
     suffixes = []
     if t.device.type != "cpu":
@@ -84,7 +82,8 @@ def _body(t, indent):
     meta, empty = t.device.type == "meta", 0 in shape
     if meta or (empty and len(shape) != 1) or not (empty or _options.edgeitems):
         suffixes.append(f"size={shape}")
-    # Values tell int64 and bool from floats; an empty or meta tensor shows none, so it names every other dtype.
+    # The values distinguish int64 and bool from floats. An empty or meta tensor shows no values, so it names every
+    # dtype but the default.
     usual = (get_default_dtype(),) if meta or empty else (get_default_dtype(), int64, bool_)
     if dtype not in usual:
         suffixes.append(f"dtype={dtype}")
@@ -114,13 +113,13 @@ def _values(array, indent):
             return "[...]"
     host = np.asarray(
         array.get() if hasattr(array, "get") else array
-    )  # a GPU array sends only what is shown
+    )  # copy only the shown elements from a GPU
     number = _Format(host)
     return _nested(host.tolist(), cut, indent, number.text, number.width)
 
 
 def _edges(array):
-    """The array without the middle of every long dimension, and for each dimension whether it was cut."""
+    """Return the array without the middle of every long dimension, and for each dimension whether it was shortened."""
     edge, cut = _options.edgeitems, []
     for dim, size in enumerate(array.shape):
         cut.append(size > 2 * edge)
@@ -129,12 +128,13 @@ def _edges(array):
             last = (slice(None),) * dim + (slice(size - edge, None),)
             array = np.concatenate(
                 (array[first], array[last]), axis=dim
-            )  # a GPU's arrays bring their own
+            )  # GPU arrays use their own module
     return array, cut
 
 
 def _nested(values, cut, indent, text, width):
-    """Brackets around `values` (a nested list): rows of numbers wrapped at the line width, blocks below each other."""
+    """Return `values` (a nested list) in brackets: rows of numbers wrapped at the line width, blocks below each
+    other."""
     depth = len(cut)
     if depth == 0:
         return text(values)
@@ -151,7 +151,7 @@ def _nested(values, cut, indent, text, width):
 
 
 class _Format:
-    """How the numbers of one array are written: `text(value)` padded to `width` characters."""
+    """The number format of one array: `text(value)` is padded to `width` characters."""
 
     def __init__(self, array):
         self.width = 1

@@ -1,11 +1,11 @@
 """PyTorch's random stream on the CPU: the same seed gives the same bits.
 
-The generator is the 32-bit Mersenne Twister seeded by `init_genrand`, which NumPy has too; the draws on top of it
-follow PyTorch 2.13 on Linux x86-64 with AVX2, each rounding included. (PyTorch itself differs in the last bits on other
-processors.) Draws are functions of a `Generator`; they return 1-d NumPy arrays in the order of the stream.
+The generator is the 32-bit Mersenne Twister seeded by `init_genrand`, which NumPy has too. The draws follow PyTorch
+2.13 on Linux x86-64 with AVX2, with the same rounding. (On other processors PyTorch itself differs in the last bits.)
+Draws are functions of a `Generator`; they return 1-d NumPy arrays in the order of the stream.
 
-Two facts surprise: fewer than 16 normal numbers come from another algorithm than 16 or more, so `randn(15)` and
-`randn(16)` start differently; and the last 16 of a number that is no multiple of 16 are drawn anew.
+Two facts are surprising. Fewer than 16 normal numbers come from another algorithm than 16 or more, so `randn(15)` and
+`randn(16)` start differently. If the count is not a multiple of 16, the last 16 numbers are drawn again.
 
 Credits: PyTorch (`ATen/core/DistributionsHelper.h`, `ATen/native/cpu/DistributionTemplates.h`, BSD-3-Clause) for the
 order of the draws; the Cephes library by Stephen L. Moshier, as vectorised in Julien Pommier's `sse_mathfun.h` (zlib
@@ -31,7 +31,7 @@ __all__ = [
 
 f32, f64, u64 = np.float32, np.float64, np.uint64
 
-_BLOCK = 4096  # pairs handled at a time: the temporaries of the polynomials stay in the cache
+_BLOCK = 4096  # pairs per block: the temporary arrays fit in the cache
 _DEFAULT_SEED = 67280421310721
 _STATE = np.dtype(
     [("seed", "u8"), ("left", "i4"), ("seeded", "i4"), ("next", "u8"), ("key", "u8", 624)]
@@ -46,22 +46,23 @@ _STATE = np.dtype(
 
 
 class Generator:
-    """A source of random numbers with a state of its own; pass it as `generator=` to draw apart from the global stream.
+    """A source of random numbers with its own state. Pass it as `generator=` to draw independently of the global
+    stream.
 
     Source: https://pytorch.org/docs/stable/generated/torch.Generator.html
     """
 
     def __init__(self, device="cpu"):
         self.device = usable(device)
-        self.guard = threading.RLock()  # held by what draws more than once
+        self.guard = threading.RLock()  # held by functions that draw more than once
         self._twister = np.random.MT19937()
         self._seeder = np.random.RandomState(self._twister)  # its `seed` is init_genrand
         self.manual_seed(_DEFAULT_SEED)
 
     def manual_seed(self, seed):
-        """Restart the stream from `seed`, an int in [-2**63, 2**64); a negative one counts modulo 2**64. Returns self.
+        """Restart the stream from `seed`, an int in [-2**63, 2**64); a negative seed counts modulo 2**64. Return self.
 
-        Raises RuntimeError for anything but an int, ValueError outside the range.
+        Raise RuntimeError for a seed that is not an int, ValueError outside the range.
         """
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             note = "A seed is a whole number; the same seed gives the same random numbers again."
@@ -78,16 +79,17 @@ class Generator:
         return self
 
     def seed(self):
-        """Restart the stream from a seed taken from the operating system; returns that seed."""
+        """Restart the stream from a seed taken from the operating system; return that seed."""
         self.manual_seed(int.from_bytes(os.urandom(8), "little"))
         return self._seed
 
     def initial_seed(self):
-        """The seed the stream was last started from."""
+        """Return the seed from which the stream was last started."""
         return self._seed
 
     def get_state(self):
-        """The state as a uint8 tensor of 5056 bytes, laid out as PyTorch's, so that either library can continue it."""
+        """Return the state as a uint8 tensor of 5056 bytes with PyTorch's layout, so that either library can continue
+        it."""
         twister = self._twister.state["state"]
         drawn = twister["pos"]
         if drawn == 624 and np.array_equal(twister["key"], self._fresh_key()):
@@ -102,7 +104,7 @@ class Generator:
     def set_state(self, new_state):
         """Continue from a state that `get_state` returned.
 
-        Raises TypeError for anything else.
+        Raise TypeError for anything else.
         """
         array = getattr(new_state, "_array", np.empty(0))
         if array.dtype != np.uint8 or array.size != _STATE.itemsize:
@@ -157,17 +159,17 @@ def manual_seed(seed):
 
 
 def seed():
-    """Restart the global stream from a seed of the operating system; returns that seed. Source: torch.seed."""
+    """Restart the global stream from a seed of the operating system; return that seed. Source: torch.seed."""
     return default_generator.seed()
 
 
 def initial_seed():
-    """The seed of the global stream. Source: torch.initial_seed."""
+    """Return the seed of the global stream. Source: torch.initial_seed."""
     return default_generator.initial_seed()
 
 
 def get_rng_state():
-    """The state of the global stream, a uint8 tensor of 5056 bytes. Source: torch.get_rng_state."""
+    """Return the state of the global stream, a uint8 tensor of 5056 bytes. Source: torch.get_rng_state."""
     return default_generator.get_state()
 
 
@@ -178,10 +180,10 @@ def set_rng_state(new_state):
 
 @contextlib.contextmanager
 def fork_rng(devices=None, enabled=True, device_type=None):
-    """Inside the `with` block you can draw; afterwards the global stream goes on as if nothing had been drawn.
+    """Draw inside the `with` block without effect on the global stream: its state is restored afterwards.
 
-    All devices draw from the one global stream, so `devices` and `device_type` select nothing.
-    Source: https://pytorch.org/docs/stable/random.html#torch.random.fork_rng
+    All devices draw from the one global stream, so `devices` and `device_type` have no effect. Source:
+    https://pytorch.org/docs/stable/random.html#torch.random.fork_rng
     """
     _, (_, *state) = default_generator.__reduce__()
     try:
@@ -206,17 +208,18 @@ def words64(g, n):
 
 
 def _unit(g, n, dtype):
-    """Return `n` numbers in [0, 1) as float64: multiples of 2**-53 from 64-bit words for float64, else of 2**-24."""
+    """Return `n` numbers in [0, 1) as float64: multiples of 2**-53 from 64-bit words for float64; multiples of 2**-24
+    for other dtypes."""
     words, bits = (words64(g, n), 53) if dtype == f64 else (words32(g, n), 24)
     words &= u64((1 << bits) - 1)
     return (
         words.view(np.int64) * 2.0**-bits
-    )  # signed: int64 becomes float64 in one instruction, uint64 does not
+    )  # signed, because int64 converts to float64 in one instruction and uint64 does not
 
 
 def uniform(g, n, low=0.0, high=1.0, dtype=f32):
-    """Return `n` numbers uniform in [low, high); a value that rounding makes `high` becomes `low`. float16 rounds
-    float32."""
+    """Return `n` uniform numbers in [low, high). A value that is rounded up to `high` becomes `low`. For float16,
+    float32 numbers are rounded."""
     x = _unit(g, n, dtype)
     if low == 0.0 and high == 1.0 and dtype != np.float16:
         return x.astype(dtype, copy=False)
@@ -231,8 +234,8 @@ def uniform(g, n, low=0.0, high=1.0, dtype=f32):
 
 
 def bernoulli(g, n, p):
-    """Return `n` booleans, each true with probability `p` (a float): float64 draws, as for `Tensor.bernoulli_` and
-    dropout."""
+    """Return `n` booleans, each true with probability `p` (a float). It draws in float64, as `Tensor.bernoulli_` and
+    dropout do."""
     return _unit(g, n, f64) < p
 
 
@@ -240,7 +243,7 @@ def bernoulli(g, n, p):
 
 
 def normal(g, n, mean=0.0, std=1.0, dtype=f32, contiguous=True):
-    """Return `n` normal numbers by Box-Muller. A tensor that is not contiguous takes the small tensors' algorithm."""
+    """Return `n` normal numbers by Box-Muller. A non-contiguous tensor uses the algorithm of small tensors."""
     with g.guard:
         return _normal(g, n, mean, std, dtype, contiguous)
 
@@ -259,8 +262,7 @@ def _normal(g, n, mean, std, dtype, contiguous):
 
 
 def _one_normal(g):
-    """Return one standard normal number in float64; every second call returns the sine that the call before set
-    aside."""
+    """Return one standard normal number in float64. Every second call returns the sine that the call before stored."""
     if g._spare is not None:
         value, g._spare = g._spare, None
         return value
@@ -273,7 +275,8 @@ def _one_normal(g):
 
 
 def _box_muller64(u, mean, std):
-    """Blocks of 16 uniform numbers (8 radii, 8 angles) to 16 normal ones in float64, by the C library's functions."""
+    """Convert blocks of 16 uniform numbers (8 radii, 8 angles) to 16 normal ones in float64, with the C library's
+    functions."""
     u = u.reshape(-1, 2, 8)
     radius = np.sqrt(-2.0 * each(math.log, 1.0 - u[:, 0]))
     angle = 2.0 * math.pi * u[:, 1]
@@ -282,12 +285,13 @@ def _box_muller64(u, mean, std):
 
 
 def _scaled(x, mean, std):
-    """`x * std + mean` rounded once, in float64."""
+    """Return `x * std + mean` in float64, rounded once."""
     return x + 0.0 if mean == 0.0 and std == 1.0 else fma(x, f64(std), f64(mean))
 
 
 def _box_muller32(u, mean, std):
-    """Blocks of 16 uniform numbers (float32 values held as float64) to 16 normal ones in float32, by Cephes."""
+    """Convert blocks of 16 uniform numbers (float32 values stored as float64) to 16 normal ones in float32, by
+    Cephes."""
     u = u.reshape(-1, 2, 8)
     x = np.empty(u.shape, f32)
     mean, std = f64(f32(mean)), f64(f32(std))
@@ -300,8 +304,8 @@ def _box_muller32(u, mean, std):
     return x.reshape(-1)
 
 
-# The float32 kernels compute on float64 arrays that hold float32 values: a product of two of them is exact, so one
-# rounding after `a * b + c` is a fused multiply-add; `to_float32` after a single operation is float32 arithmetic.
+# The float32 kernels compute on float64 arrays that hold float32 values. A product of two such values is exact, so one
+# rounding after `a * b + c` is a fused multiply-add, and `to_float32` after each operation is float32 arithmetic.
 
 
 def _log(x):
@@ -343,7 +347,7 @@ def _sincos(x):
 
 
 def _single(*numbers):
-    """Constants rounded to float32, as Python floats."""
+    """Return constants rounded to float32, as Python floats."""
     return tuple(float(f32(number)) for number in numbers)
 
 
@@ -368,7 +372,7 @@ def exponential(g, n, rate=1.0, dtype=f32):
 
 
 def randint(g, n, low, high):
-    """Return `n` integers in [low, high) as int64; 64-bit words when the range has 2**28 values or more."""
+    """Return `n` integers in [low, high) as int64; a range of 2**28 values or more uses 64-bit words."""
     span = high - low
     if span == 1 << 64:
         return words64(g, n).view(np.int64)
@@ -377,8 +381,8 @@ def randint(g, n, low, high):
 
 
 def randperm(g, n):
-    """Return a random order of 0 … n-1: Fisher and Yates from the front, one 32-bit word for every place but the
-    last."""
+    """Return a random permutation of 0 … n-1 by the Fisher-Yates shuffle from the front, with one 32-bit word for every
+    place but the last."""
     order = list(range(n))
     places = np.arange(max(n - 1, 0), dtype=u64)
     for i, j in enumerate((words32(g, len(places)) % (u64(n) - places) + places).tolist()):

@@ -1,5 +1,5 @@
-"""PyTorch's errors for dimensions that are not there, for arguments that it has and autolab has not, and for what NumPy
-cannot hold."""
+"""PyTorch's errors for missing dimensions, for arguments that autolab does not support, and for tensors that exceed
+NumPy's limits."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ import numpy as np
 from ..core.errors import fail
 
 TOO_MANY = re.compile(r"\w+\(\) takes .*positional arguments? but \d+ w(as|ere) given")
-"""What Python says of a call with too many arguments."""
+"""A pattern for Python's error about too many arguments."""
 
 
 class LinAlgError(RuntimeError):
-    """A matrix was singular, not positive-definite, or an iteration did not converge (``torch.linalg.LinAlgError``)."""
+    """A matrix is singular or not positive-definite, or an iteration did not converge
+    (``torch.linalg.LinAlgError``)."""
 
 
 LinAlgError.__name__ = LinAlgError.__qualname__ = (
-    "_LinAlgError"  # the name PyTorch shows in a traceback
+    "_LinAlgError"  # the name that PyTorch shows in a traceback
 )
 
 
 def unsupported(function, argument, note=None):
-    """Return the NotImplementedError for an argument that PyTorch has and this engine has not."""
+    """Return the NotImplementedError for an argument that PyTorch has but this engine lacks."""
     return fail(
         NotImplementedError,
         f"{function}(): argument '{argument}' is not supported by autolab",
@@ -34,9 +35,9 @@ def unsupported(function, argument, note=None):
 
 
 def check_dim(dim, ndim):
-    """Return `dim` counted from the front, for a tensor of `ndim` dimensions (a 0-d tensor counts as 1-d here).
+    """Return `dim` counted from the front, for a tensor of `ndim` dimensions (a 0-d tensor counts as 1-d).
 
-    Raises IndexError when there is no such dimension.
+    Raise IndexError if the dimension does not exist.
     """
     span = ndim or 1
     if -span <= dim < span:
@@ -50,14 +51,14 @@ def check_dim(dim, ndim):
 
 
 def check_int64(number):
-    """Raise PyTorch's error for a whole number that does not fit into 64 bits."""
+    """Raise PyTorch's error for an integer that does not fit into 64 bits."""
     if not -(1 << 63) <= number < 1 << 63:
         note = f"{number} has more than 64 bits; sizes and positions are small whole numbers."
         raise fail(ValueError, "Overflow when unpacking long long", note)
 
 
 def no_dimensions(dim):
-    """Return PyTorch's error for a dimension of a 0-d tensor."""
+    """Return PyTorch's error for the use of a dimension of a 0-d tensor."""
     message = f"Dimension specified as {dim} but tensor has no dimensions"
     return fail(
         IndexError, message, "A 0-d tensor is a single number; unsqueeze(0) makes a list of one."
@@ -67,7 +68,7 @@ def no_dimensions(dim):
 def check_dims(dims, ndim):
     """Return the dimensions `dims` (an int or a sequence) counted from the front, as a tuple.
 
-    Raises IndexError when one does not exist and RuntimeError when one appears twice.
+    Raise IndexError if a dimension does not exist, RuntimeError if one appears twice.
     """
     wrapped = tuple(check_dim(dim, ndim) for dim in ((dims,) if isinstance(dims, int) else dims))
     for position, dim in enumerate(wrapped):
@@ -81,7 +82,8 @@ def check_dims(dims, ndim):
 
 
 def beyond_numpy(error: Exception) -> Exception:
-    """Return PyTorch's error if NumPy ran out of memory or has too few dimensions; any other error unchanged.
+    """Return PyTorch's error if NumPy ran out of memory or supports too few dimensions; return any other error
+    unchanged.
 
     >>> print(beyond_numpy(ValueError("array is too big")))
     Storage size calculation overflowed

@@ -1,4 +1,5 @@
-"""Arithmetic rounded exactly as compiled PyTorch rounds it: fused multiply-add, float32 steps, C's functions."""
+"""Arithmetic rounded exactly as compiled PyTorch rounds it: fused multiply-add, float32 steps, the C library's
+functions."""
 
 import numpy as np
 
@@ -6,15 +7,16 @@ f32, f64 = np.float32, np.float64
 
 
 def to_float32(x):
-    """Round float64 values to float32 and keep them in float64, where the next product of two of them is exact."""
+    """Round float64 values to float32, but store them as float64, where the product of two such values is exact."""
     return x.astype(f32).astype(f64)
 
 
 def fma(a, b, c):
-    """Return `a * b + c` rounded once, in float64: Dekker's exact product and Knuth's exact sum, then their errors.
+    """Return `a * b + c` in float64, rounded once: Dekker's exact product and Knuth's exact sum, with their error
+    terms.
 
-    If an operand is inf or NaN, the errors are NaN, and the result is that of NumPy: rounded twice.
-    Source: T. J. Dekker, "A floating-point technique for extending the available precision", Numer. Math. 18, 1971.
+    If an operand is inf or NaN, the error terms are NaN, and the result is NumPy's, rounded twice. Source: T. J.
+    Dekker, "A floating-point technique for extending the available precision", Numer. Math. 18, 1971.
     """
     product = a * b
     a_high, b_high = _upper_half(a), _upper_half(b)
@@ -33,11 +35,12 @@ def _upper_half(a):
 
 
 def each(function, array):
-    """Return `function` of Python's `math` on every element; NumPy's own float64 kernels differ from C's in the last
-    bit."""
+    """Apply `function` of Python's `math` to every element. NumPy's own float64 kernels differ from the C library in
+    the last bit."""
     return np.fromiter(map(function, array.ravel().tolist()), f64, array.size).reshape(array.shape)
 
 
 def cast(x, dtype):
-    """Return float64 values in the NumPy dtype `dtype`; float16 by way of float32, as PyTorch converts a C double."""
+    """Convert float64 values to the NumPy dtype `dtype`; to float16 by way of float32, as PyTorch converts a C
+    double."""
     return x.astype(f32).astype(dtype) if dtype == np.float16 else x.astype(dtype, copy=False)

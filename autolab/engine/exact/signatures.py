@@ -1,10 +1,10 @@
-"""Calls bound to PyTorch's signatures as its argument parser binds them: which form a call is, what fits an argument,
-and the words where none does.
+"""Match calls to PyTorch's signatures as its argument parser does: choose the signature, check and convert the
+arguments, and raise PyTorch's errors.
 
-`signatures.txt` states every signature once (`tools/signatures.py` reads them from PyTorch). A function that stands
-there is called through a front: it lets pass what is plainly right, by the classes of the arguments (0.1 µs); anything
-else is bound here, which finds the form, brings numbers of NumPy and 0-d tensors to Python numbers, knows NumPy's names
-of arguments, and raises PyTorch's errors.
+`signatures.txt` states every signature once (`tools/signatures.py` reads them from PyTorch). A function listed there is
+called through a front. The front accepts common calls by the classes of their arguments (0.1 µs). For any other call,
+this file chooses the signature, converts NumPy numbers and 0-d tensors to Python numbers, accepts NumPy's argument
+names, and raises PyTorch's errors.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Form:
         self.text = ", ".join(shown)
 
     def bind(self, function, args, kwargs):
-        """Return [(parameter, value, whether by position)] for the arguments that were given; where the call is not of
-        this form, a function that makes PyTorch's error."""
+        """Return [(parameter, value, whether by position)] for the passed arguments. If the call does not match this
+        signature, return a function that makes PyTorch's error."""
         too_many = partial(self._too_many, function, len(args))
         if len(args) > self.most and not self.spread:
             return too_many
@@ -80,7 +80,7 @@ class Form:
         return too_many if place < len(args) else bound
 
     def _too_many(self, function, given):
-        # also "from 2 to 1", as PyTorch counts
+        # This can say "from 2 to 1", because PyTorch counts so.
         takes = str(self.most) if self.least == self.most else f"from {self.least} to {self.most}"
         plural = "" if self.least == self.most == 1 else "s"
         verb = "was" if given == 1 else "were"
@@ -112,14 +112,14 @@ _ABSENT = object()
 def _missing(function, parameters):
     names = [p.name for p in parameters if not p.optional]
     listed = ", ".join(f'"{name}"' for name in names)
-    plural = "s" if len(names) == 1 else ""  # PyTorch has it the wrong way round
+    plural = "s" if len(names) == 1 else ""  # PyTorch swaps singular and plural
     message = f"{function}() missing {len(names)} required positional argument{plural}: {listed}"
     return fail(TypeError, message, "Add the missing arguments named above.")
 
 
 def bound(function, forms, args, kwargs):
-    """Return the signature that fits a call of `function`, and the arguments as that signature takes them. Raise
-    PyTorch's TypeError if no signature fits."""
+    """Return the signature that matches a call of `function`, and the arguments converted for it. Raise PyTorch's
+    TypeError if no signature matches."""
     for form in forms:
         found = form.bind(function, args, kwargs)
         if found.__class__ is list:
@@ -137,12 +137,12 @@ def bound(function, forms, args, kwargs):
 
 
 def marked(inplace):
-    """Return "_" if the function works in place, else "": the ending of its name."""
+    """Return the suffix of a function's name: "_" if it works in place, else ""."""
     return "_" if inplace else ""
 
 
 def named(function, args, kwargs):
-    """Return the arguments of a method, without `self`, by their names."""
+    """Return the arguments of a method by name, without `self`."""
     return {
         p.name: p.brought(function, value)
         for p, value, _ in bound(function, forms_of("m", function), args, kwargs)[1]
@@ -150,7 +150,7 @@ def named(function, args, kwargs):
 
 
 def sizes(function, args, kwargs):
-    """Return the list of ints that a method of one list, `view(2, 3)`, was called with."""
+    """Return the list of ints passed to a method that takes one list, such as `view(2, 3)`."""
     (p, value, _), *_ = bound(function, forms_of("m", function), args, kwargs)[1]
     if p.name == "dtype":
         note = "Reinterpreting the bytes of a tensor is not differentiable; use .to(dtype) to convert values."
@@ -161,7 +161,7 @@ def sizes(function, args, kwargs):
 # -- the table ---------------------------------------------------------------------------------------------------------
 @functools.cache
 def table():
-    """Return what `signatures.txt` says: the text of the forms by (space, name)."""
+    """Return the content of `signatures.txt`: the text of the signatures by (space, name)."""
     lines = Path(__file__).with_name("signatures.txt").read_text().splitlines()
     return {tuple(line.partition(": ")[0].split(" ")): line.partition(": ")[2] for line in lines}
 
@@ -179,7 +179,7 @@ def forms_of(space, name):
 
 
 def _same_forms(name):
-    """Return the keys of the table whose signatures the method `name` has, too."""
+    """Return the keys of the table whose signatures also hold for the method `name`."""
     stem = name.removesuffix("_")
     return [("f", name), ("f", stem), ("m", stem)]
 
@@ -198,15 +198,16 @@ def _without_input(text):
 
 # -- fronts ------------------------------------------------------------------------------------------------------------
 class _Front:
-    """The checks of one function's arguments, which are set up at its first call."""
+    """The argument checks of one function, set up at its first call."""
 
     def __init__(self, body, space, name):
         self.space, self.name, self.body, self.forms = space, name, body, None
-        # read now: while a profiler runs, functions have other code, which takes anything
+        # Read the code now: while a profiler runs, functions have another code object, which accepts any arguments.
         self.code = signature_of(body)
 
     def learn(self):
-        """Fill in the classes of arguments that pass. `forms` comes last: a thread that finds it there finds all."""
+        """Fill in the accepted classes of arguments. Set `forms` last: if another thread sees it, everything else is
+        set."""
         code = self.code
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.names = names = None if code.co_flags & CO_VARKEYWORDS else named
@@ -218,7 +219,8 @@ class _Front:
             for place, p in enumerate(form.parameters, self.space == "m"):
                 if not p.keyword_only and place < len(slots):
                     slots[place] |= p.classes()
-                # a keyword that its form requires tells which form a call is, so such calls are bound
+                # A keyword that one signature requires decides between signatures, so calls with it need the full
+                # check.
                 chooses = p.keyword_only and not p.optional
                 if not chooses and (names is None or p.name in named):
                     known[p.name] = known.get(p.name, set()) | p.classes()
@@ -229,7 +231,7 @@ class _Front:
         self.forms = forms
 
     def unusual(self, args, kwargs):
-        """Return the arguments as `body` expects them, by position and by keyword."""
+        """Return the arguments in the form that `body` expects, by position and by keyword."""
         if self.forms is None:
             self.learn()
         more, known = self.code.co_flags & CO_VARARGS, self.known
@@ -258,7 +260,7 @@ class _Front:
         return bound(self.shown, self.forms, args, kwargs)
 
     def by_name(self, args, kwargs):
-        """Return the arguments of a call by name, including defaults. A recording shows them for a call that failed."""
+        """Return the arguments of a call by name, including defaults. A recording shows them for a failed call."""
         function, code = unwrap(self.body), self.code
         names = list(code.co_varnames[: code.co_argcount])
         left_out = dict(zip(reversed(names), reversed(function.__defaults__ or ()))) | (
@@ -272,16 +274,16 @@ class _Front:
 
     @property
     def shown(self):
-        """The name of the function in errors."""
+        """The function's name in error messages."""
         return (
             self.name if self.space in ("f", "m", "nn.functional") else f"{self.space}_{self.name}"
         )
 
     def reworded(self, error, args, kwargs):
-        """Return the error to raise for `error`, which a call of the body raised."""
+        """Return the error to raise in place of `error`, which a call of the body raised."""
         if isinstance(error, (ValueError, MemoryError)):
             return beyond_numpy(error)
-        # the arguments did not bind, or are of several forms
+        # The arguments did not match the body's parameters, or belong to several signatures.
         if error.__traceback__.tb_next is None or hasattr(error, "is_mismatch"):
             if self.forms is None:
                 self.learn()
@@ -290,7 +292,7 @@ class _Front:
 
 
 def signature_of(function):
-    """Return the code of the function that `function` wraps: it has the arguments."""
+    """Return the code object of the function that `function` wraps, which has the real arguments."""
     return unwrap(function).__code__
 
 
@@ -324,7 +326,7 @@ def _passes(value, classes):
     if Tensor in classes and isinstance(value, Tensor):
         classes.add(
             value.__class__
-        )  # Parameter, and what learners derive: known from its first call on
+        )  # Parameter and the learner's subclasses are added at their first call
         return True
     if value.__class__ is not list and value.__class__ is not tuple:
         return False
@@ -336,8 +338,9 @@ def _passes(value, classes):
 
 
 def _call(function, form, found, before, names, more):
-    """Return (arguments by position, by keyword) for a body with the arguments `names` (None: any). What was given by
-    keyword stays so, if the body has that name. more: whether the body takes a list of ints one by one."""
+    """Return (arguments by position, by keyword) for a body with the arguments `names` (None: any). An argument passed
+    by keyword stays a keyword if the body has that name. more: whether the body takes a list of ints as separate
+    arguments."""
     given = {p.name: p.brought(function, value) for p, value, _ in found}
     by_name = {p.name: given[p.name] for p, _, positional in found if not positional}
     names = by_name if names is None else names
@@ -372,7 +375,7 @@ def _all_ints(values):
 
 @functools.cache
 def _code(count, more):
-    """Return the code of a checking function for a body with `count` positional arguments; more: whether it takes
+    """Return the source of a checking function for a body with `count` positional arguments. more: whether it takes
     further ints."""
     odd = [f"n <= {count}" if more else f"n > {count}"]
     odd += [f"n > {i} and args[{i}].__class__ not in s{i}" for i in range(count)]
@@ -398,13 +401,13 @@ def _code(count, more):
 
 
 OWN = {"m": {"view", "reshape", "permute", "expand", "to"}, "nn.functional": {"linear"}}
-"""What has no front: what is called often and looks at its arguments itself (methods of a list of ints by `sizes`,
-others by `named`)."""
+"""Functions without a front, because they are called often and check their own arguments (methods of a list of ints
+with `sizes`, others with `named`)."""
 
 
 def put_in_front(spaces):
-    """Compile the functions of records, and put checking functions before the functions in `signatures.txt`. spaces:
-    the functions by namespace."""
+    """Compile the functions of records, and wrap the functions in `signatures.txt` in checking functions. spaces: the
+    functions by namespace."""
     for space, functions in spaces.items():
         for name, f in functions.items():
             if hasattr(f, "place"):
@@ -423,13 +426,13 @@ def put_in_front(spaces):
 
 @functools.cache
 def _compiled(op, name, place, first):
-    """The public function of a record, with the arguments of its schema: Python itself binds calls, and `help()` tells
-    them."""
+    """Return the public function of a record with the arguments of its schema, so that Python itself binds calls, and
+    `help()` shows them."""
     shown = {p: first if p == "self" else p for p in op.params}
     listed = [f"{shown[p]}=_{p}" if p in op.defaults else shown[p] for p in op.params]
     if op.keyword_only:
         listed.insert(len(op.params) - len(op.keyword_only), "*")
-    # two statements: CPython 3.11 is slow to look for a method where there is a slot
+    # Use two statements, because CPython 3.11 is slow to call a method looked up from a slot.
     source = f"def {name}({', '.join(listed)}):\n call = _op.{place}\n return call({', '.join(shown.values())})"
     environment = {"_op": op} | {f"_{p}": value for p, value in op.defaults.items()}
     call = generated.function(name, source, environment, f"exact/<front of {name}>")
@@ -438,7 +441,7 @@ def _compiled(op, name, place, first):
 
 
 def put_before_methods(cls):
-    """Put checking functions before the methods that the class itself defines."""
+    """Wrap the methods that the class itself defines in checking functions."""
     own = {name: f for name, f in vars(cls).items() if not name.startswith("_")}
     put_in_front({"m": own})
     for name, f in own.items():

@@ -1,10 +1,10 @@
-"""Sums added up in PyTorch's order, so that their last digit is PyTorch's too.
+"""Sums computed in PyTorch's order, so that the last digit equals PyTorch's.
 
-Floating-point addition is not associative: `torch.tensor([.1] * 10).sum()` is 1.0000001, NumPy's pairwise sum gives
-1.0. PyTorch's CPU kernels keep eight float32 (four float64) running sums side by side, four times over, and add them
-at the end; long columns are added in blocks of sixteen. Up to `FEW` elements that order is followed here, for arrays
-that lie row by row in memory. Above, PyTorch splits the work between threads, so its last digit depends on the machine,
-and NumPy's faster sums are used.
+Floating-point addition is not associative: `torch.tensor([.1] * 10).sum()` is 1.0000001, while NumPy's pairwise sum
+gives 1.0. PyTorch's CPU kernels keep eight float32 (four float64) running sums side by side, in four independent
+chains, and add them at the end; they add long columns in blocks of sixteen. This file follows that order up to `FEW`
+elements, for arrays that are row-major in memory. Above, PyTorch splits the work between threads and its last digit
+depends on the machine, so NumPy's faster sums are used.
 
 Source of the order: PyTorch's aten/src/ATen/native/cpu/SumKernel.cpp and Reduce.h, "cascade sum".
 """
@@ -20,22 +20,22 @@ FEW = 1 << 15
 """Below this many elements PyTorch reduces on one thread."""
 
 _LANES = {"f": 8, "d": 4}  # running sums side by side
-INTERLEAVED = 4  # independent chains of additions, for the processor's pipeline
+INTERLEAVED = 4  # independent chains of additions keep the processor's pipeline busy
 BLOCK = 16  # additions before a running sum is passed on to the next level
 _SHORT = [None, *(np.array([0, *range(4, n), 1, 2, 3][:n]) for n in range(1, 8))]
 _in_order, _reduce = np.add.accumulate, np.add.reduce
 _plans: dict[int, dict] = {
     8: {},
     4: {},
-}  # for sums of all elements: by lanes and shape, those not in use
+}  # for sums of all elements: unused plans by lanes and shape
 _MOST_PLANS = 128
 planner = None
-"""A function that makes a plan, `planner(dtype, shape, lanes)`: the plan takes a row-major array of `shape` and returns
-an array whose last number is the sum. None: every sum is `_rows`, in the same order."""
+"""A function `planner(dtype, shape, lanes)` that makes a plan. A plan takes a row-major array of `shape` and returns an
+array whose last number is the sum. If it is None, `_rows` computes every sum, in the same order."""
 
 
 def plan_with(maker):
-    """Set `planner`, and forget the plans of the last one."""
+    """Set `planner`, and discard the plans of the previous planner."""
     global planner
     planner = maker
     for plans in _plans.values():
@@ -45,7 +45,7 @@ def plan_with(maker):
 def add(x, axis=None, keepdims=False):
     """Return `np.add.reduce(x, axis, keepdims=keepdims)` in PyTorch's order; `axis` is None, an int or a tuple.
 
-    The order is PyTorch's for contiguous arrays whose reduced dimensions follow each other, else NumPy's."""
+    The order is PyTorch's for contiguous arrays whose reduced dimensions are adjacent, else NumPy's."""
     if axis is None or x.ndim == 1:
         return alone(total(x), (1,) * x.ndim) if keepdims else total(x)
     lanes = _LANES.get(x.dtype.char)
@@ -60,15 +60,14 @@ def add(x, axis=None, keepdims=False):
 
 
 def alone(number, shape):
-    """Return an array of `shape` that has no element but `number`, and memory of its own."""
+    """Return a new array of `shape`, with one element, that holds `number`."""
     made = np.empty(shape, number.dtype)  # np.full takes three times as long
     made.fill(number)
     return made
 
 
 def sum_to(x, shape):
-    """Return `x` summed over the dimensions that broadcasting from `shape`, a tuple, made; `x` itself if there are
-    none."""
+    """Return `x` summed over the dimensions that were broadcast from `shape`, a tuple; `x` itself if there are none."""
     if math.prod(shape) == 1:
         return alone(total(x), shape)
     axes = broadcast_axes(x.shape, shape)
@@ -76,7 +75,7 @@ def sum_to(x, shape):
 
 
 def fitted(g, target):
-    """Return a gradient in host memory summed over broadcast dimensions and with the dtype of its input; see
+    """Return a gradient in host memory, summed over broadcast dimensions and converted to its input's dtype; see
     `node.apply_fix`."""
     if g is None or target is None:
         return g
@@ -90,7 +89,7 @@ def fitted(g, target):
 
 @functools.lru_cache(maxsize=1024)
 def broadcast_axes(shape, target):
-    """Return the dimensions of `shape` that broadcasting from `target` made."""
+    """Return the dimensions of `shape` that were broadcast from `target`."""
     extra = len(shape) - len(target)
     return (
         *range(extra),
@@ -102,9 +101,9 @@ def broadcast_axes(shape, target):
 def total(x):
     """Return the sum of all elements of `x`, as a NumPy scalar of its dtype.
 
-    Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length take
-    half the time of slicing, `np.add.reduce` and `np.concatenate`: 2 µs for 100 elements (`fast/sums.py`). A plan is
-    taken off its list while it is in use, so that no other thread writes into its buffer."""
+    Losses and bias gradients use this sum. A plan divides a buffer into pieces once per shape, and then needs only a
+    few additions. That takes half the time of slicing, `np.add.reduce` and `np.concatenate`: 2 µs for 100 elements
+    (`fast/sums.py`). While a plan is in use it is off its list, so that no other thread writes into its buffer."""
     lanes = _LANES.get(x.dtype.char)
     if lanes is None:
         return _reduce(x, axis=None)
@@ -113,7 +112,7 @@ def total(x):
         return _unplanned(x, lanes)
     try:
         plan = unused.pop()
-    except IndexError:  # another thread has it
+    except IndexError:  # another thread uses it
         plan = planner(x.dtype, x.shape, lanes)
     result = plan(x)[-1]
     unused.append(plan)
@@ -144,12 +143,13 @@ def _rows(x, lanes):
         if full == 1
         else _interleaved(x[:, : full * lanes].reshape(k, full, lanes))
     )
-    # no view of all running sums
+    # Add the rest first and the running sums last, without a view of all running sums.
     return _in_order(np.concatenate((x[:, full * lanes :], sums), axis=1), axis=1)[:, -1].copy()
 
 
 def _interleaved(x):
-    """(K, n, C) -> (K, C): four running sums over every fourth row, the rest to the first, then the four in order."""
+    """Sum (K, n, C) -> (K, C): four running sums over every fourth row, the remaining rows into the first one, then the
+    four in order."""
     k, n, c = x.shape
     if n < INTERLEAVED:
         return _in_turn(x)
@@ -160,14 +160,14 @@ def _interleaved(x):
 
 
 def _in_turn(x):
-    """(K, n, C) -> (K, C), one row after the other."""
-    if x.shape[2] == 1:  # np.add.reduce would take such a column for a row and sum it in pairs
+    """Sum (K, n, C) -> (K, C), one row after the other."""
+    if x.shape[2] == 1:  # np.add.reduce would sum such a column in pairs, as a row
         return _in_order(x, axis=1)[:, -1]
     return _reduce(x, axis=1)
 
 
 def _cascade(x):
-    """(K, n, C) -> (K, C) with a running sum per level: blocks of 16 rows, of 256, of 4096."""
+    """Sum (K, n, C) -> (K, C) with a running sum per level: blocks of 16 rows, of 256, of 4096."""
     if x.shape[1] < BLOCK:
         return _in_turn(x)
     total = None
@@ -194,7 +194,7 @@ def _width(columns, lanes):
 
 
 def _columns(x, width):
-    """Return the sums of the columns, for each leading index: (A, R, K) -> (A, K). `width` columns are added side by
+    """Return the sums of the columns for each leading index: (A, R, K) -> (A, K). `width` columns are added side by
     side."""
     whole = x.shape[2] // width * width
     if whole == x.shape[2]:

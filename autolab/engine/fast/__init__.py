@@ -1,6 +1,7 @@
-"""The engine of `core/`, with its questions answered beforehand: functions compiled from the records of operations.
+"""The fast engine: functions compiled from the records of operations, so that each call needs fewer checks than in
+`core/`.
 
-`installation.install()` puts them over the core, and `remove()` takes them away: an engine that runs operations
-(`core/op.py`), the steps that nodes take in backward (their class), a fast way through plain graphs, operators. Nothing
-outside this room imports it but `engine.plain`, which switches.
+`installation.install()` replaces parts of the core with faster ones, and `remove()` restores the core. Replaced are the
+engine that runs operations (`core/op.py`), the backward step of each class of nodes, the pass through plain graphs, and
+the operators. Only `engine.plain`, which switches between the two, imports this room.
 """

@@ -1,8 +1,8 @@
-"""The compiled paths: a function for each op that does what `core.apply.apply` does, compiled from the op's record.
+"""Compiled paths: for each op, a function compiled from its record that does what `core.apply.apply` does.
 
-`apply` asks at every call what the record says: which arguments are tensors, whether they are promoted, what a node
-saves. Here the answers stand in the code. An op has up to two paths. Both do what `apply` does, in its order (unwrap,
-compute, wrap, record), and are put together from the same statements: `_TENSOR` fills a tensor, `_NODE` a node.
+`apply` reads the record at every call: which arguments are tensors, whether they are promoted, what a node saves. The
+compiled code contains the answers. An op has up to two paths. Both do what `apply` does, in its order (unwrap, compute,
+wrap, record), and share the same templates: `_TENSOR` fills a tensor, `_NODE` a node.
 
 - The *general path* (`make_general`) takes what lies in host memory and needs no conversion, views too: 2 µs besides
   the kernel, where `apply` takes 4-6, to which it leaves whatever is unusual: other devices, inference, saved-tensor
@@ -31,13 +31,13 @@ from ..methods.facts import strides_of
 from . import saved
 from .threads import accumulator
 
-# In the generated code argument number i is `ai` and its raw value `xi`; where it may also be a number or None, `ki`
-# says whether it is a tensor. The result is `d` and as a Tensor `t`, its storage `s`; `n` is the node, to whose input
-# number j the edge `ej` leads.
+# In the generated code, argument number i is `ai` and its raw value `xi`. If it may also be a number or None, `ki` says
+# whether it is a tensor. The result is the array `d` and the Tensor `t` with the storage `s`. The node is `n`, and its
+# input number j has the edge `ej`.
 
-# -- what both paths are made of ---------------------------------------------------------------------------------------
-# One statement a slot: CPython 3.11 runs `t._view = None` as two instructions, and an assignment to several slots as
-# three each.
+# -- templates for both paths ------------------------------------------------------------------------------------------
+# Assign one slot per statement: CPython 3.11 runs `t._view = None` as two instructions, but an assignment to several
+# slots as three instructions for each.
 _TENSOR = """
 t = new(Tensor)
 t._array = d
@@ -51,7 +51,7 @@ t._nr = 0
 t._req = False
 <memory>
 """
-"""The same as `core.apply._output`."""
+"""The statements of `core.apply._output`."""
 
 _OWN_MEMORY = """
 t._memory = s = new(Storage)
@@ -76,11 +76,11 @@ if state.grad and (<wanted>):
     n.operands = <operands>
     <outputs>
 """
-"""The same as `core.apply.record`."""
+"""The statements of `core.apply.record`."""
 
 
 def _filled(template, **blocks):
-    """Return `template` with every `<name>` replaced by its block; one that stands alone on its line may have several
+    """Return `template` with every `<name>` replaced by its block. A `<name>` alone on its line may become several
     lines, or none."""
     lines = []
     for line in template.strip("\n").splitlines():
@@ -93,21 +93,21 @@ def _filled(template, **blocks):
 
 
 class _Call:
-    """A call of an op as a path sees it. is_tensor: per argument "True", "False" or the name of the variable that says
-    so."""
+    """The call of an op in a compiled path. is_tensor: for each argument "True", "False" or the name of the variable
+    that says so."""
 
     def __init__(self, op, is_tensor):
         self.op, self.is_tensor = op, is_tensor
         self.sources = [(j, i) for j, (i, _, _) in enumerate(op.rules) if is_tensor[i] != "False"]
 
     def wants(self, rule):
-        """Return whether a rule's gradient is needed: "True", "False", or an expression."""
+        """Return an expression for whether a rule's gradient is needed: "True", "False", or code to evaluate."""
         if all(j != rule for j, _ in self.sources):
             return "False"
         return "True" if len(self.sources) == 1 else f"e{rule} is not None"
 
     def if_tensor(self, i, expression):
-        """Return `expression` about argument i, where it is a tensor."""
+        """Return `expression` about argument i, evaluated only if the argument is a tensor."""
         is_tensor = self.is_tensor[i]
         return expression if is_tensor == "True" else f"{is_tensor} and {expression}"
 
@@ -118,8 +118,8 @@ class _Call:
         return _filled(_TENSOR, dtype=dtype, view=view, memory=memory)
 
     def node(self, fix, outputs):
-        """Return the statements that make the node `n` where a gradient is wanted. fix: an expression. outputs: the
-        statements that hang it on the results."""
+        """Return the statements that make the node `n` if a gradient is needed. fix: an expression. outputs: the
+        statements that attach the node to the results."""
         if not self.sources:
             return "n = None"
         places = [i for i, _, _ in self.op.rules]
@@ -138,21 +138,21 @@ class _Call:
         )
 
     def edge(self, j, i):
-        """Return the statement of `core.node.edge`, for what is no view or was refreshed."""
+        """Return the code of `core.node.edge` for a tensor that is not a view, or is an up-to-date view."""
         edge = f"e{j} = a{i}._node or a{i}._acc and a{i}._acc() or accumulator(a{i})"
         if self.wants(j) == "True":
             return edge
         return f"{edge} if {self.if_tensor(i, f'a{i}._req')} else None"
 
     def number(self, i):
-        """Return an expression for the number of the output that argument i is."""
+        """Return an expression for the output number of argument i at its node."""
         is_tensor = self.is_tensor[i]
         if is_tensor == "False":
             return "0"
         return f"a{i}._nr" if is_tensor == "True" else f"(a{i}._nr if {is_tensor} else 0)"
 
     def operands(self, places):
-        """Return an expression for the operands outside of the graph, in the form that the explorer shows."""
+        """Return an expression for the operands outside the graph, in the form that the explorer shows."""
         if len(places) == 1:
             return "None"
         shown = {"True": "None", "False": "x{i}"}
@@ -165,7 +165,7 @@ class _Call:
         return f"{operands} if {' or '.join(f'e{j} is None' for j, _ in self.sources)} else None"
 
     def saving(self):
-        """Return the statements of `core.saving.save`; `saved.py` says in which order things lie."""
+        """Return the statements of `core.saving.save`; `saved.py` defines the order of the saved values."""
         op, lines = self.op, []
         for k, (kind, index, readers) in enumerate(zip(op.save_kinds, op.save_index, op.needed_by)):
             names, value = self.saved_entry(k, kind, index)
@@ -183,7 +183,7 @@ class _Call:
         return [*lines, f"n.saved = {_listed(saved.places(op)) if op.saves else '()'}"]
 
     def saved_entry(self, k, kind, index):
-        """Return the names of the places of saved entry k, and an expression for what is in them."""
+        """Return the variables for saved entry k, and an expression for their values."""
         a, is_tensor = f"a{index}", self.is_tensor[index] if kind == "input" else ""
         if kind == "output":
             version = "s.version" if self.op.view else "0"
@@ -214,7 +214,7 @@ _FACTS = {
     "argsize_minus_1": "{x}.shape[-1]",
     "argsize_minus_2": "{x}.shape[-2]",
 }
-"""`core.saving.FACTS` as expressions: what is kept of an argument `a` with the array `x` besides its numbers."""
+"""`core.saving.FACTS` as expressions: the saved properties of an argument `a` with the array `x`."""
 
 
 def _listed(expressions):
@@ -228,7 +228,7 @@ _ENVIRONMENT = {
     "OPERANDS": {type(None), int, float},  # without bool, which some ops refuse
     "NUMBERS": {type(None), int, float, bool},
     "ATTRIBUTES": {type(None), int, float, bool, str, tuple},
-    "LISTED": (Tensor, list, np.generic),  # what `apply` makes something else of
+    "LISTED": (Tensor, list, np.generic),  # `apply` converts these first
     "Storage": Storage,
     "View": View,
     "CPU": CPU,
@@ -328,14 +328,16 @@ def call(<parameters>):
 
 
 def make_binary(op):
-    """Return the fast path of an op of two operands; the same as `core.apply.apply`."""
+    """Return the fast path of an op of two operands; it does the same as `core.apply.apply`."""
     return _compile_path(op, "fast path", _binary(op, True), lambda a, b: general(op)(a, b))
 
 
 def make_operator(op, of_tensors=None):
-    """Return the same path as a Python operator: NotImplemented for operands that are neither tensors nor numbers.
+    """Return the fast path as a Python operator, which returns NotImplemented unless the operands are tensors or
+    numbers.
 
-    of_tensors: what to call instead when the second operand is a tensor (`x ** y` is another op than `x ** 2`)."""
+    of_tensors: the function to call instead if the second operand is a tensor (`x ** y` is another op than `x **
+    2`)."""
 
     def slow(a, b):
         if of_tensors is not None and isinstance(b, Tensor):
@@ -352,8 +354,8 @@ _OPERANDS = (Tensor, *NUMBERS)
 
 
 def make_unary(op):
-    """Return the fast path of an op of one operand, taken when its other arguments have their defaults; the same as
-    `core.apply.apply`."""
+    """Return the fast path of an op of one operand, used when its other arguments have their defaults; it does the same
+    as `core.apply.apply`."""
     others = [(f"a{i}", op.defaults[p]) for i, p in enumerate(op.params) if i]
     source = _filled(
         _UNARY,
@@ -384,18 +386,18 @@ def _result(op, is_tensor, fix):
 
 @functools.lru_cache(maxsize=1024)
 def _broadcasting(p, q, dtype):
-    """Return what operands of shapes `p` and `q` need: whether x0, x1 is made 0-d, and the node's `fix`. Raise
-    ValueError when they do not broadcast.
+    """Return how to broadcast operands of shapes `p` and `q`: whether x0 and x1 are made 0-d, and the node's `fix`.
+    Raise ValueError if they do not broadcast.
 
-    An array of one element is made 0-d before NumPy broadcasts it: 0.3 µs instead of 0.6."""
+    An array of one element is made 0-d before NumPy broadcasts it, which takes 0.3 µs instead of 0.6."""
     r = np.broadcast_shapes(p, q)
     p_alone = len(p) > 0 and p.count(1) == len(p) <= len(q)
     q_alone = len(q) > 0 and q.count(1) == len(q) <= len(p)
     return p_alone, q_alone, (None if p == r else (p, dtype), None if q == r else (q, dtype))
 
 
-# -- the general path --------------------------------------------------------------------------------------------------
-# CPython enters a `try` for nothing.
+# -- the general path -----------------------------------------------------------------------------------------------
+# Entering a `try` costs nothing in CPython.
 _GENERAL = """
 def call(<arguments>):
     try:
@@ -440,17 +442,18 @@ _VIEW = "View(a0, s.version, 'default' if state.grad else 'no_grad') if a0._view
 
 @functools.cache
 def general(op):
-    """Return the general path of `op`, or `apply` where it cannot be compiled."""
+    """Return the general path of `op`, or `apply` if the op cannot be compiled."""
     return make_general(op) if can_compile(op) else reporting(apply, op)
 
 
 def can_compile(op) -> bool:
-    """Return whether the numbers of arguments and results are fixed and none of them is a list of tensors."""
+    """Return whether the op has a fixed number of arguments and results, and no list of tensors among them."""
     return not (op.lists or op.variadic or op.spread) and 0 in op.tensors
 
 
 def make_general(op):
-    """Return the general path of `op`; it takes all arguments in schema order. The same as `core.apply.apply`."""
+    """Return the general path of `op`, which takes all arguments in schema order; it does the same as
+    `core.apply.apply`."""
     arguments, several = _arguments(op), len(op.outputs) > 1
     call = _Call(op, ["True" if i == 0 else f"k{i}" for i in range(len(op.params))])
     tensor = call.tensor("FROM_NUMPY[d.dtype]" if several else "kind", _VIEW if op.view else "None")
@@ -476,7 +479,7 @@ def _arguments(op):
 
 
 def _arrays(op):
-    """Return the lines that read the raw values as `core.apply.unwrap` does and pass unusual arguments to `apply`."""
+    """Return the lines that read the raw values, as `core.apply.unwrap` does, and pass unusual arguments to `apply`."""
     slow = f"return slow({_arguments(op)})"
     promoted = op.dtype is not None and bool(op.broadcast)
     lines = ["dtype, numbers = None, False"] if promoted else []
@@ -491,7 +494,7 @@ def _arrays(op):
     if promoted:
         convertible = "numbers" if op.dtype in ("promote", "bool") and op.check is None else "True"
         lines.append(f"if dtype is None or not dtype.is_floating_point and {convertible}: {slow}")
-    if op.view:  # read again where it has been made: another thread may just have exchanged it
+    if op.view:  # read it again, because another thread may have replaced it
         lines += [
             "s = a0._storage",
             "x0 = a0._array if s.array is not None and type(x0) is ndarray else materialise(a0)",
@@ -517,8 +520,8 @@ elif a._dtype is not dtype: <slow>
 
 
 def _array(op, i, operand, slow):
-    """Return the lines that read the raw value of argument i, which is a tensor or, but for the first, may be a number.
-    operand: whether it is promoted."""
+    """Return the lines that read the raw value of argument i: a tensor, or (except for the first argument) also a
+    number. operand: whether it is promoted."""
     refreshed, promoted = (
         _REFRESHED if op.rules else "",
         _filled(_ONE_DTYPE, slow=slow) if operand else "",
@@ -549,7 +552,7 @@ def _kernel(op):
 
 
 def _outputs(op):
-    """Return the lines that hang the node on the results that have a gradient."""
+    """Return the lines that attach the node to the differentiable results."""
     if len(op.outputs) < 2:
         return "if kind.is_floating_point:\n    t._node = n\n    t._req = True"
     lines = ["n._extra = {'shapes': tuple([(o._array.shape, o.dtype) for o in outs])}"]
@@ -561,8 +564,8 @@ def _outputs(op):
 
 
 def _fix(op, call):
-    """Return an expression for what the gradients must be brought to, (shape or None, dtype) per rule: None when no
-    operand was broadcast or of another dtype."""
+    """Return an expression for `Node.fix`: the (shape or None, dtype) of each gradient; None if no operand was
+    broadcast or converted."""
     differs, metas = [], []
     for i, _, _ in op.rules:
         test = f"a{i}._dtype is not kind" + (f" or x{i}.shape != d.shape" if op.broadcast else "")

@@ -1,9 +1,9 @@
-"""Where the gradients of a node go in the straight pass, stated once: leaves collect theirs in `leaves`; for others
-they wait in `pending`, or, while it walks without a plan (`pending` is None), the pass goes on at the one node that is
-left. The same as in `core.backward.BackwardPass.run`.
+"""Code that delivers the gradients of a node in the straight pass. Leaves collect gradients in `leaves`, and other
+nodes in `pending`. While the pass follows a chain without a plan (`pending` is None), it goes on directly at the one
+next node. The result is the same as in `core.backward.BackwardPass.run`.
 
-This stands in the compiled `step` of every class of nodes (`steps.py`), once per gradient: a loop over targets and
-gradients would take 0.2 µs a node more.
+The lines become part of the compiled `step` of every class of nodes (`steps.py`), once per gradient. A loop over
+targets and gradients would take 0.2 µs more per node.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy import ndarray
 
 from ..core.node import AccumulateGrad
 
-# Two edges to one node of several outputs may lead to two of them: such gradients are not added here (`input_nrs`). A
-# plan has no such nodes.
+# Two edges to one node with several outputs may lead to two different outputs, so such gradients are not added here
+# (`input_nrs`). A plan has no such nodes.
 _ONE = """
 if {t} is not None:
  if {t}.__class__ is AccumulateGrad:
@@ -36,13 +36,13 @@ if {t} is not None:
 
 
 def delivering(out, targets, names):
-    """The lines that end a `step`. out: all gradients; targets, names: what the inputs and their gradients are called,
-    None for `inputs` and `out` of any number.
+    """Return the lines that end a `step`. out: the variable with all gradients. targets, names: the variables for the
+    inputs and their gradients, or None to use `inputs` and `out` with any number of entries.
 
-    They return (the next node, what arrives there); (None, out) when the walk cannot go on, because several nodes
-    follow, a leaf has hooks or a gradient is missing, `beyond_leaves` being what leaves did not take; and (None, no
-    tuple or list) when nothing is left: all was taken, or was for a view that passes nothing on
-    (`tensor.no_accumulator`)."""
+    The lines return one of three pairs. (next node, its gradient): the pass goes on there. (None, out): the chain ends,
+    because several nodes follow, a leaf has hooks or a gradient is missing; `beyond_leaves` then finds the gradients
+    that leaves did not take. (None, a value that is not a tuple or list): nothing is left, because leaves took every
+    gradient, or it belongs to a view that passes nothing on (`tensor.no_accumulator`)."""
     start, end = (
         "following = arriving = None; alone = True",
         f"return (following, arriving) if alone else (None, {out})",
@@ -54,7 +54,7 @@ def delivering(out, targets, names):
             *(f" {line}" for line in _ONE.format(t="t", o="o").splitlines()),
             end,
         ]
-    if len(targets) == 1:  # mostly it goes on at once
+    if len(targets) == 1:  # usually the pass goes on at once
         start = f"if {targets[0]}.__class__ is not AccumulateGrad and {names[0]} is not None: return {targets[0]}, {names[0]}\n {start}"
     return [
         start,
@@ -64,12 +64,12 @@ def delivering(out, targets, names):
 
 
 SEVERAL = {tuple, list}
-"""The classes of `out`."""
+"""The possible classes of `out`."""
 
 
 def beyond_leaves(node, out):
-    """What leaves did not take of the gradients `out` of `node`: the nodes it goes to, each with the number of its
-    output; and what each gets."""
+    """Return the gradients in `out` that leaves did not take: the target nodes, each with the number of its output, and
+    the gradient for each target."""
     nrs = node.input_nrs or (0,) * len(out)
     ahead = [
         (n, nr, g)
@@ -80,11 +80,11 @@ def beyond_leaves(node, out):
 
 
 def own(contribution, g):
-    """What may become `.grad`, which must not share memory with a gradient somebody else holds, as `g` that arrived at
-    the node.
+    """Return an array that may become `.grad`. It must not share memory with a gradient used elsewhere, such as `g`,
+    which arrived at the node.
 
-    A view of an array that nobody else holds, in its order, may: a weight of `nn.Linear` gets its gradient through a
-    transposition."""
+    A view may become `.grad` if it is in row-major order and nothing else holds its base: a weight of `nn.Linear` gets
+    its gradient through a transposition."""
     if contribution.__class__ is not ndarray:
         return contribution
     base = contribution.base
@@ -111,8 +111,9 @@ def _references(view):
     return getrefcount(base)
 
 
-# how many references `own` sees to an array that only a view holds: CPython's versions differ
+# Measure the number of references that `own` sees to an array held only by a view, because it depends on the CPython
+# version.
 _ALONE = _references(np.empty((2, 2)).T)
 
 ENVIRONMENT = {"AccumulateGrad": AccumulateGrad, "ndarray": ndarray, "own": own}
-"""What the lines call."""
+"""The names that the generated lines use."""

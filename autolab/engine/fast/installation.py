@@ -1,4 +1,4 @@
-"""Where the fast engine meets the core: everything that is put over it, and taken away again."""
+"""Install the fast engine over the core, and remove it again."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from . import compiled, saved, steps, straight, sums, threads, updates
 
 
 class FastEngine(operations.Engine):
-    """The engine that compiles a function for every operation it runs, and a step for every class of nodes."""
+    """The engine that compiles a function for every operation that it runs, and a step for every class of nodes."""
 
     def runner(self, op):
-        """Return the fast path of an operation of plain operands, else the general one."""
+        """Return the fast path if the operation takes plain operands, else its general path."""
         if op.fast is not None and len(op.operands) == 2:
             return compiled.make_binary(op)
         if op.fast is not None and len(op.params) == len(op.defaults) + 1:
@@ -28,11 +28,11 @@ class FastEngine(operations.Engine):
         return compiled.general(op)
 
     def inplace_runner(self, op):
-        """Return the path of an update such as `+=`, else what the plain engine runs."""
+        """Return the fast path of an update such as `+=`; for other operations, the runner of the plain engine."""
         return updates.make(op, super().inplace_runner(op))
 
     def run_graph(self, roots, seeds, retain_graph):
-        """Run a backward pass with one root that needs nothing unusual."""
+        """Run a backward pass with one root on the straight path, and return whether that was possible."""
         node = roots[0][0]
         return len(roots) == 1 and node.direct and straight.backward(node, seeds[0], retain_graph)
 
@@ -76,14 +76,14 @@ _plain_grad: Any = tensor.grad_as_tensor
 
 
 def install():
-    """Put everything in its place."""
+    """Install the fast engine: replace the core's functions and methods."""
     namespaces.Namespace.binding = _binding
     Tensor.backward = _backward(_plain_backward)
     tensor.grad_as_tensor = threads.grad_as_tensor
     plan_with(sums.plan)
     for name in steps.SIGNATURES:
         setattr(Node, name, steps.first(name))
-    # these stay: what a node has saved can be read and freed whichever engine made it
+    # These two are never removed, because they read and free the saved values of nodes from either engine.
     Node.entries, Node.release = saved.entries, saved.release
     for name, (op, of_tensors) in OPERATORS.items():
         setattr(Tensor, name, compiled.make_operator(op, of_tensors))
@@ -91,9 +91,9 @@ def install():
 
 
 def remove():
-    """Leave the core alone: nodes that were made before run by `core.node.backward`, too."""
+    """Restore the core. Nodes made before also run by `core.node.backward` then."""
     namespaces.Namespace.binding = _plain_binding
-    _plain_backward.__doc__ = Tensor.backward.__doc__  # examples, perhaps
+    _plain_backward.__doc__ = Tensor.backward.__doc__  # it may have gained examples
     Tensor.backward, tensor.grad_as_tensor = _plain_backward, _plain_grad
     plan_with(None)
     for name in OPERATORS:

@@ -1,9 +1,9 @@
-"""How a node keeps what its rules need: in one flat tuple, because a tuple per tensor takes as long as a small kernel
-and doubles the garbage collector's work.
+"""Saved values of a compiled node, stored in one flat tuple. One tuple per tensor would take as long as a small kernel,
+and double the work of the garbage collector.
 
-An entry takes two places for an input (the Tensor and its version, or a number and None), three for an output (array,
-storage, version) and one for everything else; None stands in all places of what no gradient will need. Nodes with
-something unusual, or made by the core, keep the list of entries that `Node.entries` describes.
+An input takes two places (the Tensor and its version, or a number and None), an output three (array, storage, version)
+and anything else one. If no gradient needs an entry, all its places are None. Nodes with unusual values, and nodes made
+by the core, keep the list that `Node.entries` describes.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def kinds(op) -> tuple[str, ...]:
 
 
 def places(op) -> list[str]:
-    """Return the names of the variables that hold the saved entries in generated code: `s0, v0` for an input, `s1, t1,
-    v1` for an output, `s2` for a number."""
+    """Return the variables that hold the saved entries in generated code: `s0, v0` for an input, `s1, t1, v1` for an
+    output, `s2` for a number."""
     names = {"input": ("s{k}", "v{k}"), "output": ("s{k}", "t{k}", "v{k}"), "": ("s{k}",)}
     return [name.format(k=k) for k, kind in enumerate(kinds(op)) for name in names[kind]]
 
 
 def flat(entry, kind):
-    """Return the places of one entry."""
+    """Return one entry as a list of its places."""
     if kind == "input":
         return entry if entry.__class__ is tuple else (entry, None)
     if kind == "output":
@@ -44,7 +44,7 @@ def flat(entry, kind):
 
 
 def entries(node) -> list:
-    """Return `Node.entries` of a node that may have been made by a compiled path."""
+    """Return `Node.entries` of a node, which a compiled path may have made."""
     saved = node.saved
     if saved.__class__ is not tuple or node.op is None:
         return _entries(node)
@@ -62,7 +62,7 @@ def entries(node) -> list:
 
 
 def release(node) -> bool:
-    """Run `Node.release` of a node that may have been made by a compiled path."""
+    """Run `Node.release` of a node, which a compiled path may have made."""
     if node.frees_all:
         there = node.saved is not None
         node.saved = None
@@ -72,7 +72,7 @@ def release(node) -> bool:
     if not node.op.saves_tensors:
         return False
     left = freeing(node.op)(node.saved)
-    if left is None:  # nothing that a second backward would miss
+    if left is None:  # nothing that a second backward pass would need
         return False
     node.saved = Freed(left)
     return True
@@ -80,8 +80,8 @@ def release(node) -> bool:
 
 @functools.cache
 def freeing(op):
-    """Return a function of the flat tuple of a node of `op`, which returns the list of entries with `GONE` in the place
-    of every tensor, or None if there is no tensor; see `Node._holds`. It is compiled, because most nodes are freed once
+    """Return a function of the flat tuple of a node of `op`. It returns the list of entries with every tensor replaced
+    by `GONE`, or None if there is no tensor; see `Node._holds`. It is compiled, because most nodes are freed once
     each."""
     left, may_go = [], []
     for k, (kind, stored, index) in enumerate(zip(op.save_kinds, kinds(op), op.save_index)):

@@ -1,4 +1,4 @@
-"""What a node does in backward, compiled from its op's record."""
+"""The backward step of a node, compiled from the record of its op."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from . import delivery, saved
 
 
 def first(name):
-    """Return what stands for `backward_raw` or `step` of all nodes until it is compiled for the nodes of an op.
+    """Return a function to use as `backward_raw` or `step` of all nodes until the real one is compiled for the nodes of
+    an op.
 
-    They are compiled from the record (as dataclasses compile __init__) because a loop over rules and saved entries
-    takes 0.9 µs a node and the compiled form 0.35 µs; on a scalar graph that is a quarter of the whole backward pass.
-    Compiling waits for the first use: doing it for every op would double the time that `import autolab` takes."""
+    The functions are compiled from the record (as dataclasses compile __init__), because a loop over rules and saved
+    entries takes 0.9 µs per node and the compiled form 0.35 µs; on a scalar graph the difference is a quarter of the
+    backward pass. They are compiled on first use, because compiling every op would double the time of `import
+    autolab`."""
 
     def first(node, *args):
-        """For the engine: what the node does in backward, compiled at the first call."""
+        """Compute the node's gradients; this compiles the function at the first call. The engine calls it."""
         if name == "step" and not node.direct:
             return None
         setattr(node.op.node_class, name, _compile(node.op, name))
@@ -37,17 +39,17 @@ SIGNATURES = {
 
 
 def _compile(op, name):
-    """Return one of the two: the gradients of the inputs from raw arrays, as `core.node.backward` computes them; `step`
-    is everything that `straight` does at a node.
+    """Return one of two functions: `backward_raw` returns the gradients of the inputs from raw arrays, as
+    `core.node.backward` does; `step` does everything that `straight` does at a node.
 
-    There is one function a class and not one for all nodes, because CPython 3.11 is quick to read an attribute only
-    where all objects that come by are of one class."""
+    Each class has its own function, because CPython 3.11 reads an attribute quickly only if all objects at that line
+    have the same class."""
     step = name == "step"
     lines = [SIGNATURES[name]]
     if step:
         lines.append(" if node.hooks is not None: return None")
     lines += [f" {line}" for line in _reading(op)]
-    whole = op.spread or op.fused is not None  # one function gives all gradients
+    whole = op.spread or op.fused is not None  # one function returns all gradients
     targets = None if whole or not op.rules else [f"n{r}" for r in range(len(op.rules))]
     lines.append(f" {'inputs' if targets is None else ', '.join(targets) + ','} = node.inputs")
     gradients = _gradients(op, asked=not step or len(op.rules) > 1)
@@ -80,7 +82,7 @@ def _arrived(op):
 
 
 def _reading(op):
-    """Return the lines that read the arrays that the node saved into `s0`, `s1` …, as `core.node.Node.unpack` does."""
+    """Return the lines that load the node's saved arrays into `s0`, `s1` …, as `core.node.Node.unpack` does."""
     if not op.saves:
         return []
     lines = [
@@ -100,22 +102,22 @@ def _reading(op):
                 f" s{k} = s{k}._array",
             ]
         elif kind == "output":
-            # what has no gradient, an index, was made by no node
+            # An output without a gradient, such as an index, has no node.
             made_by = "None" if op.outputs and op.outputs[index] in op.nondiff else "node"
             if op.saves[k] in op.hidden:  # see `Node.unpack`
                 lines.append(f"if v{k} is not None and t{k}.version != v{k}: s{k} = v{k} = None")
             lines += [
                 f"if v{k} is not None:",
                 f" if t{k}.version != v{k}: raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, {made_by}, {index})",
-                # a scalar may have been made an array since
+                # The scalar may have been converted to an array since it was saved.
                 f" if t{k}.array is not None and s{k}.__class__ not in ARRAY_CLASSES: s{k} = t{k}.array",
             ]
     return lines
 
 
 def _gradients(op, asked):
-    """Return an expression for the gradients of all inputs. asked: whether each input is asked first if it needs one;
-    the only input always does."""
+    """Return an expression for the gradients of all inputs. asked: whether to test for each input that it needs a
+    gradient; a single input always does."""
     arrived = _arrived(op)
     if op.fused is not None and not op.spread:
         values = ", ".join(f"{n}=s{k}" for k, n in enumerate(op.saves))
@@ -133,10 +135,10 @@ def _gradients(op, asked):
 
 
 def _handing_on(op, gradients, targets):
-    """Return the lines in which `step` gives the gradients the shapes and dtypes of the inputs (as
-    `core.node.apply_fix`), frees what was saved, and sends the gradients on.
+    """Return the lines of `step` that bring the gradients to the shapes and dtypes of the inputs (as
+    `core.node.apply_fix`), free the saved values, and send the gradients on.
 
-    targets: the names of the inputs, None when their number is not known."""
+    targets: the names of the inputs, or None if their number is not known."""
     if targets is None:
         out, names = "out", None
         lines = [
@@ -144,7 +146,7 @@ def _handing_on(op, gradients, targets):
             "fix = node.fix",
             "if fix is not None: out = [fitted(o, f) for o, f in zip(out, fix)]",
         ]
-    else:  # without a loop, which takes 0.8 µs
+    else:  # no loop, because a loop takes 0.8 µs
         names = [f"o{r}" for r in range(len(targets))]
         out = f"({', '.join(names)},)"
         lines = [f"{', '.join(names)}, = {gradients}", "fix = node.fix", "if fix is not None:"]
@@ -153,15 +155,15 @@ def _handing_on(op, gradients, targets):
         ]
     if op.node_class.frees_all:
         lines.append("if not retain_graph: node.saved = None")
-    elif op.saves_tensors:  # `release`, without asking the node again
+    elif op.saves_tensors:  # `release` without the method call
         lines += ["if not retain_graph:", " if node.saved is not saved: node.release()"]
         lines += [" elif (left := free(saved)) is not None: node.saved = Freed(left)"]
     return [*lines, *delivery.delivering(out, targets, names)]
 
 
 def _unusual(node):
-    """Return what a node saved as a list, or hooked, flat as the compiled functions expect it: hooks are called. Raise
-    torch's error for what was freed."""
+    """Return the saved values of a node as a flat tuple, the form that compiled functions expect, if the node holds a
+    list or packed tensors; unpack hooks are called. Raise torch's error if the values were freed."""
     if node.saved is None or node.saved.__class__ is Freed:
         raise freed()
     places = []

@@ -1,11 +1,12 @@
-"""The backward pass as it mostly is: one root, one gradient per node, no hooks, nobody watching, all in host memory.
+"""The common case of a backward pass: one root, one gradient per node, no hooks, no observer, all tensors in host
+memory.
 
-It does the same as `core.backward.BackwardPass.run`, in the same order, without asking at every node for what is rarely
-there: half the time on graphs of scalars. `tests/engine/test_straight.py` holds the two together.
+It does the same as `core.backward.BackwardPass.run`, in the same order, but does not test at every node for rare
+features, which halves the time on graphs of scalars. `tests/engine/test_straight.py` compares the two.
 
-It starts as a walk: while a node hands gradients to one other node at most (and to leaves), nothing waits for anything
-and no plan is needed. Where the graph branches the rest is planned; where it needs hooks or a node of several outputs,
-`BackwardPass` takes over with what has arrived so far.
+It begins without a plan: while each node sends gradients to at most one other node (and to leaves), no gradient has to
+wait. Where the graph branches, the rest is planned. Where it needs hooks or a node with several outputs, `BackwardPass`
+takes over with the gradients that have arrived so far.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _by_age = attrgetter("sequence_nr")
 
 
 def of_number(loss, retain_graph) -> bool:
-    """Run `loss.backward()` of a 0-d tensor as `core.differentiate.backward` does, and return True; return False, and
-    do nothing, when it cannot be done here."""
+    """Run `loss.backward()` of a 0-d tensor as `core.differentiate.backward` does, and return True. Do nothing and
+    return False if this path cannot run the graph."""
     return (
         type(loss) is Tensor
         and loss._node is not None
@@ -40,8 +41,8 @@ def of_number(loss, retain_graph) -> bool:
 
 
 def backward(root, g, retain_graph) -> bool:
-    """Runs the pass from the node `root`, at which the raw array `g` arrives, the same as `core.backward.execute`.
-    False, and nothing done, when `root` needs `BackwardPass`."""
+    """Run the pass from the node `root`, at which the raw array `g` arrives, as `core.backward.execute` does, and
+    return True. Do nothing and return False if `root` needs `BackwardPass`."""
     _ = per_thread.state  # registers this thread
     if not _SILENCE:
         with np.errstate(all="ignore"):
@@ -55,8 +56,8 @@ def backward(root, g, retain_graph) -> bool:
 
 
 def _what_seterr_changes():
-    """Return (variable, value) of the context variable in which NumPy keeps its error state, by which it is silenced in
-    0.1 µs; () if there is none. It has no public name: it is what `np.seterr` changes."""
+    """Return (variable, value) for the context variable in which NumPy keeps its error state: setting it silences NumPy
+    in 0.1 µs. Return () if there is none. The variable has no public name, so find the one that `np.seterr` changes."""
     here, quiet = contextvars.copy_context(), contextvars.copy_context()
     quiet.run(np.seterr, all="ignore")
     changed = [
@@ -70,10 +71,10 @@ _SILENCE = _what_seterr_changes()
 
 # -- without a plan ----------------------------------------------------------------------------------------------------
 def _walk(node, g, retain_graph):
-    """Run nodes in order while the graph is a chain, as `core.backward.BackwardPass.run` does; leave the rest to
-    `_rest` when it branches."""
-    leaves: dict = {}  # the AccumulateGrad of each leaf -> the sum of what has arrived
-    before = None  # the node that ran last
+    """Run nodes in order while the graph is a chain, as `core.backward.BackwardPass.run` does; if it branches, `_rest`
+    runs the rest."""
+    leaves: dict = {}  # each leaf's AccumulateGrad -> the sum so far
+    before = None  # the previous node
     while True:
         try:
             done = node.step(g, retain_graph, leaves, None)
@@ -105,7 +106,7 @@ def _walk(node, g, retain_graph):
 
 
 def _accumulate(leaves):
-    """Add to `.grad`. The caller holds `guard`, unless it is the only thread."""
+    """Add the gradients of `leaves` to `.grad`. The caller holds `guard`, unless it is the only thread."""
     for target, total in leaves.items():
         leaf = target.variable
         if leaf._grad is None:
@@ -115,12 +116,13 @@ def _accumulate(leaves):
 
 
 def _output_of(before, node):
-    """Return the number of the output of `node` to which the edge from `before` leads."""
+    """Return the output number of `node` to which the edge from `before` leads."""
     return 0 if before.input_nrs is None else before.input_nrs[before.inputs.index(node)]
 
 
 def _accumulate_complete(leaves, left):
-    """Before an error is raised, give leaves their gradient that wait for none of the nodes `left`, as in PyTorch."""
+    """Before an error is raised, accumulate the gradients of leaves that need none of the remaining nodes `left`, as
+    PyTorch does."""
     left = dict.fromkeys(left)
     queue = list(left)
     for node in queue:
@@ -133,7 +135,7 @@ def _accumulate_complete(leaves, left):
 
 
 def _rest(roots, seeds, leaves, retain_graph):
-    """Go on with a plan at the nodes `roots`, at which `seeds` arrive."""
+    """Continue with a plan at the nodes `roots`, where the gradients `seeds` arrive."""
     planned = _plan([n for n, _ in roots], leaves)
     if planned is not None:
         order, pending = planned
@@ -149,10 +151,10 @@ def _rest(roots, seeds, leaves, retain_graph):
 
 # -- with a plan -------------------------------------------------------------------------------------------------------
 def _plan(roots, leaves) -> tuple[list, dict] | None:
-    """Return (nodes, newest first; a place for the gradient of each), or None for a graph that is not so plain; see
+    """Return (nodes, newest first; a place for the gradient of each), or None if the graph needs `BackwardPass`; see
     `core.backward.plan`.
 
-    leaves: where something has arrived already."""
+    leaves: the leaves that have already received a gradient."""
     if not all(map(_is_plain_leaf, leaves)):
         return None
     pending = dict.fromkeys(roots)
@@ -185,7 +187,7 @@ def _run(order, pending, leaves, retain_graph):
                 target, g = node.step(g, retain_graph, leaves, pending)
                 if target is not None:
                     pending[target] = g if pending[target] is None else pending[target] + g
-            elif not retain_graph:  # no contribution to it was differentiable
+            elif not retain_graph:  # its contributions were not differentiable
                 node.release()
     except BaseException:
         _accumulate_complete(leaves, [node, *pending])

@@ -1,4 +1,4 @@
-"""Without a lock, while there is only one thread: what the core does under `guard`."""
+"""Replacements for code that the core runs under `guard`; they skip the lock while the program has only one thread."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ..core.node import AccumulateGrad
 
 class _Shared:
     """Whether several threads use the engine. A lock takes 50 to 250 ns, and a step of linear regression would need
-    five. So an only thread does without: it sets `inside` while it runs lines that need the guard, and reads `several`.
-    A second thread sets `several` and waits until the first is not `inside`: one of the two sees the other."""
+    five. A single thread therefore takes no lock: it sets `inside` while it runs lines that need the guard, and reads
+    `several`. A second thread sets `several`, and waits until the first is not `inside`, so one of the two always
+    notices the other."""
 
     __slots__ = ("several", "inside", "first")
 
@@ -23,7 +24,7 @@ class _Shared:
         self.first = threading.get_ident()
 
     def enter(self):
-        """Note a thread before it uses the engine for the first time."""
+        """Register a thread before it uses the engine for the first time."""
         if threading.get_ident() != self.first:
             self.several = True
             while self.inside:
@@ -49,8 +50,8 @@ def grad_as_tensor(t):
 
 
 def accumulator(leaf):
-    """Return the AccumulateGrad of a leaf that has none yet, as `core.node.accumulator` does, for a registered
-    thread."""
+    """Return the AccumulateGrad of a leaf that has none yet, as `core.node.accumulator` does; the thread must be
+    registered."""
     if shared.several or leaf._acc is tensor.no_accumulator:
         return node.accumulator(leaf)
     end = AccumulateGrad()

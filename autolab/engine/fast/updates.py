@@ -1,4 +1,4 @@
-"""The fast path of `+=`, `-=`, `*=` and `/=`: what most updates are, plain floats of one dtype and no history."""
+"""The fast path of `+=`, `-=`, `*=` and `/=` for common updates: plain floats of one dtype without history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _ONE = (1,)
 
 
 def make(op, slow):
-    """Return the path of `op`, which leaves to `slow` what is unusual; `slow` itself for other operations."""
+    """Return the fast path of `op`, which calls `slow` for unusual arguments; return `slow` itself for other
+    operations."""
     if op.fast not in _IN_PLACE:
         return slow
     fast, change = op.fast, _IN_PLACE[op.fast]
@@ -45,16 +46,16 @@ def make(op, slow):
         else:
             return slow(target, other)
         try:
-            if type(d) is not np.ndarray:  # 0-d
+            if type(d) is not np.ndarray:  # a 0-d scalar
                 if type(y) is np.ndarray and y.ndim:
                     return slow(target, other)
                 target._array = state.run(fast, d, y)
-            # as scalars: 0.2 µs, where arrays of one element take 0.7
+            # Update one element as a scalar: it takes 0.2 µs, arrays of one element 0.7.
             elif d.shape == _ONE and (y is other or y.shape == _ONE):
                 d[0] = state.run(fast, d[0], y if y is other else y[0])
             else:
                 target._array = state.run(change, d, y)
-        except ValueError:  # does not fit: the general path says so in torch's words
+        except ValueError:  # shapes do not match: the general path raises torch's error
             return slow(target, other)
         (target._memory or target._storage).version += 1
         return target

@@ -1,1 +1,1 @@
-"""Memory that several tensors share: views, and how history follows a change in place."""
+"""Memory that several tensors share: views, and how an in-place change updates their history."""

@@ -1,4 +1,5 @@
-"""Changing a tensor in place: what is refused, how the result gets into its memory, and how its history goes on.
+"""In-place changes: which are refused, how the result is written to the tensor's memory, and how its history is
+updated.
 
 Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html#in-place-operations-with-autograd
 """
@@ -22,11 +23,11 @@ from ..core.tensor import Tensor, attach, wrap
 from .views import move_retained, overlapping_operands, partly_overlap, repeats
 
 TAKEN = 1 << 15
-"""Elements from which an in-place op gives its target the result's memory instead of copying it."""
+"""From this number of elements, an in-place op gives its target the result's memory instead of copying the result."""
 
 
 def check_inplace(t, state, requires_grad, overlapping=True):
-    """Raise torch's error when `t` may not be changed in place now.
+    """Raise torch's error if `t` may not be changed in place now.
 
     requires_grad: whether any argument of the op requires grad. overlapping: whether an expanded tensor is refused."""
     if t._view is not None:
@@ -42,7 +43,7 @@ def check_inplace(t, state, requires_grad, overlapping=True):
 
 
 def check_written_once(t):
-    """Raise torch's error when `t` shows one number in several places, as after `expand()`."""
+    """Raise torch's error if several elements of `t` share one memory location, as after `expand()`."""
     if t._view is not None and repeats(t._array):
         raise fail(
             RuntimeError,
@@ -58,10 +59,10 @@ _IN_PLACE = {
     operator.mul: operator.imul,
     operator.truediv: operator.itruediv,
 }
-"""What a device computes in the target's memory, because memory is what a GPU is short of."""
+"""Operations that a device computes directly in the target's memory, because GPU memory is scarce."""
 
 _UNRECORDED = {"logical_and", "logical_or", "logical_xor", "logical_not"}
-"""What PyTorch lets change any tensor in place, a leaf too: it knows no derivative of these."""
+"""Operations without a derivative, which PyTorch allows in place on any tensor, even a leaf."""
 
 
 @functools.partial(attach, to=Engine)
@@ -74,7 +75,8 @@ class _InPlace:
 
 
 def apply_inplace(op, args):
-    """Run `op` and write the result into its first argument, whose version goes up by one. Return that tensor."""
+    """Run `op`, write the result into its first argument and increase the argument's version by one. Return the
+    argument."""
     return reporting(_apply_inplace, op, True)(*args)
 
 
@@ -104,7 +106,7 @@ def _apply_inplace(op, args):
             )
         raws = promote(op, args, raws, device)
     if device is not CPU and op.fast in _IN_PLACE and _fits(target, raws[1]):
-        if not (state.grad and any(t._req for t in tensors)):  # no array for the result
+        if not (state.grad and any(t._req for t in tensors)):  # no array for the result is needed
             device.backend.run(state, _IN_PLACE[op.fast], target._array, raws[1])
             target._storage.version += 1
             if observe.observer is not None:
@@ -127,7 +129,7 @@ def _fits(target, other):
 
 
 def write_inplace(op, args, result, state):
-    """Put `result` into the memory of `args[0]` and record the op: the common end of all in-place ops."""
+    """Write `result` into the memory of `args[0]`, and record the op: the last step of every in-place op."""
     target = args[0]
     recording = (
         state.grad
@@ -164,8 +166,9 @@ def write_inplace(op, args, result, state):
 
 
 def _as_old_as_called(node, target, args):
-    """Give what the node of an in-place op saved of the changed memory, `x` of `y.mul_(x)` with `x = y` or a view of
-    it, the version it was read at: backward would compute with other numbers, and has to say so."""
+    """Give the saved tensors of an in-place op's node that share the changed memory (`x` of `y.mul_(x)` with `x = y` or
+    a view of it) the version at which they were read. Backward would compute with changed numbers, so it must detect
+    the change and raise an error."""
     storage = target._storage
     if any(isinstance(a, Tensor) and a._storage is storage for a in args[1:]):
         node.saved = [
@@ -177,8 +180,8 @@ def _as_old_as_called(node, target, args):
 
 
 def keep_value(t):
-    """Copy the result that the node of `t`, or of what it is a view of, shows in the explorer: the memory is about to
-    be changed, or can be from now on."""
+    """Copy the result that the explorer shows for the node of `t`, or of its base, because the memory will be changed
+    now or may be changed later."""
     for owner in (t, None if t._view is None else t._view.base):
         node = None if owner is None else owner._node
         if node is not None and node.value is owner._array and owner._array.__class__ is np.ndarray:
@@ -186,8 +189,8 @@ def keep_value(t):
 
 
 def _may_take(target, result, args):
-    """Return whether `target` may have the array `result` itself, so that a big one is not copied: nobody else looks
-    into either."""
+    """Return whether `target` may take over the array `result`, which saves copying a big one: no other object uses
+    either array."""
     return (
         result.size >= TAKEN
         and target._view is None
@@ -199,8 +202,7 @@ def _may_take(target, result, args):
 
 
 def _before(op, args, target):
-    """Return `target` as a Tensor of its own, with the history it has now; its values are copied only if a rule will
-    read them."""
+    """Return a new Tensor with the current history of `target`. Its values are copied only if a rule will read them."""
     needed = any(
         k == "input" and i == 0 and (r is None or any(_wants(args[op.rules[n][0]]) for n in r))
         for k, i, r in zip(op.save_kinds, op.save_index, op.needed_by)

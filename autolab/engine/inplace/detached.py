@@ -1,4 +1,4 @@
-"""Out of the graph: `detach()`, `detach_()`, `data`."""
+"""Tensors outside the graph: `detach()`, `detach_()`, `data`."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from .views import OVERLAPPING, repeats
 
 @functools.partial(attach, to=observe.Observer)
 class DetachEvents:
-    """The part of Observer about tensors that leave the graph."""
+    """Observer events for tensors that leave the graph."""
 
     def detached(self, origin, tensor, how):
-        """Hear that `detach()` or `.data`, which `how` says, of `origin` gave `tensor`."""
+        """`detach()` or `.data` of `origin` returned `tensor`; `how` says which."""
 
     def data_set(self, tensor, value):
-        """`tensor.data = value` ran: other memory, the same tensor."""
+        """`tensor.data = value` ran: the tensor has other memory now."""
 
 
 @attach
 class Detaching:
-    """The part of the Tensor class that leads out of the graph."""
+    """The methods of Tensor that leave the graph."""
 
     def detach(self):
-        """Return the same memory outside the graph; it shares the version counter, so in-place changes are still
-        noticed."""
+        """Return a tensor with the same memory outside the graph. It shares the version counter, so backward still
+        detects in-place changes."""
         keep_value(self)
         t = wrap(materialise(self), self.dtype)
         t._storage = self._storage
@@ -43,7 +43,7 @@ class Detaching:
         return t
 
     def detach_(self):
-        """Cut this tensor from its graph in place; it becomes a leaf that needs no gradient."""
+        """Remove this tensor from its graph in place; it becomes a leaf that needs no gradient."""
         if self._is_view():
             raise fail(
                 RuntimeError,
@@ -58,7 +58,8 @@ class Detaching:
 
     @property
     def data(self):
-        """The same memory outside the graph with a version counter of its own: changes through it go unnoticed."""
+        """The same memory outside the graph, with its own version counter: backward does not detect changes through
+        it."""
         keep_value(self)
         t = wrap(materialise(self), self.dtype)
         t._storage.array = self._storage.array
@@ -89,17 +90,17 @@ class Detaching:
         before, owner = (
             self._storage,
             value._storage,
-        )  # older views keep the memory that they look into
+        )  # older views keep their memory
         s = self._storage = before.__class__(owner.device, before.version, owner.array)
-        if before.device is not owner.device:  # as torch: `p.data = p.data.cuda()` moves the tensor
+        # as in torch, `p.data = p.data.cuda()` moves the tensor
+        if before.device is not owner.device:
             s.version = 0
             self._view = None if owner.device is CPU else OFF_CPU_VIEW
         if observe.observer is not None:
             observe.observer.data_set(self, value)
 
     def _refuse_earlier_gradients(self):
-        """Before the tensor gets data of another shape or dtype: let backward passes through what was computed with it
-        so far fail."""
+        """Make earlier graphs that used the tensor fail in backward, before it gets data of another shape or dtype."""
         if self._grad is not None:
             materialise(self.grad)
         if self._view is not None:

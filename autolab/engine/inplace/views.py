@@ -1,4 +1,4 @@
-"""Views and in-place: what a tensor is a view of, and how history follows when the shared memory changes."""
+"""Views: what a tensor is a view of, and how its history is updated when the shared memory changes in place."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..core.tensor import attach
 
 @functools.partial(attach, to=View)
 class _Following:
-    """The methods of `View` that make one, and keep its history true; `core/tensor.py` says what a view is."""
+    """The methods of `View` that make a view and keep its history up to date; `core/tensor.py` defines its fields."""
 
     @classmethod
     def of(cls, source, state, multi):
-        """Return the record of a new view of `source`."""
+        """Return the View object for a new view of `source`."""
         parent = source._view
         base = source if parent is None or parent.base is None else parent.base
         creation = "no_grad" if not state.grad else "multi" if multi else "default"
@@ -30,10 +30,10 @@ class _Following:
         return cls(base, source._storage.version, creation)
 
     def refresh(self, t):
-        """Give `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value; and
-        lets `t` require grad if its base does (as one made before `base.requires_grad_()`, or under no_grad).
+        """Give `t` a new grad_fn, a strided piece of its base's new value, if its memory was changed in place. Also let
+        `t` require grad if its base does (for a view made before `base.requires_grad_()`, or under no_grad).
 
-        Raises torch's error for a view that cannot have one."""
+        Raise torch's error for a view that cannot have a grad_fn."""
         base = self.base
         if base is None:
             return
@@ -47,7 +47,7 @@ class _Following:
                 self._renew(t, base)
 
     def _renew(self, t, base):
-        """Do `refresh` for a view whose memory changed; the caller holds the guard."""
+        """Do the work of `refresh` for a view whose memory changed; the caller holds the guard."""
         if self.version == t._storage.version:
             return
         if base._req or t._node is not None:
@@ -60,13 +60,13 @@ class _Following:
         self.version = t._storage.version
 
     def is_lost(self, t):
-        """Return whether an operation in place left the view without a history, so that `refresh` raises."""
+        """Return whether an in-place operation left the view without a history, so that `refresh` raises."""
         base = self.base
         stale = base is not None and self.version != t._storage.version
         return stale and (base._req or t._node is not None) and self.creation in _FORBIDDEN
 
     def check_inplace(self, t, state, requires_grad):
-        """Raise torch's error when the view may not be changed in place now."""
+        """Raise torch's error if the view may not be changed in place now."""
         base = self.base
         if base is None or not state.grad or not (requires_grad or base._req):
             return
@@ -81,7 +81,7 @@ class _Following:
             )
 
     def _error(self, t, change):
-        """Return PyTorch's error for a view that was changed in place, or whose base was; `change` says which."""
+        """Return PyTorch's error for an in-place change of a view or of its base; `change` says which."""
         made_by = (
             None if t._node is None else f"Output {t._nr} of {re_name(t._node.name())} is a view"
         )
@@ -98,7 +98,7 @@ class _Following:
         return fail(RuntimeError, text + why, note)
 
     def rebase(self, t, node):
-        """Make the base's history 'the old base with this slice replaced', after an in-place op on the view `t`."""
+        """Record in the base's history that an in-place op on the view `t` replaced this slice of the base."""
         base = self.base
         copy_slices = CopySlices(base, geometry(base, t), node)
         base._node, base._nr, base._req = copy_slices, 0, True
@@ -107,8 +107,8 @@ class _Following:
 
 
 def move_retained(t, made_by, nr):
-    """Move the request of `retain_grad()`, which is about the tensor, when an in-place op gives `t` another node than
-    `made_by`."""
+    """Move the effect of `retain_grad()` to the new node of `t` after an in-place op replaced its node `made_by`; it
+    belongs to the tensor."""
     if made_by is not None and made_by.hooks is not None:
         keeper = made_by.hooks.retain.get(nr)
         if keeper is not None and keeper() is t:
@@ -116,13 +116,13 @@ def move_retained(t, made_by, nr):
 
 
 def partly_overlap(a, b) -> bool:
-    """Return whether dense pieces `a` and `b` of one memory have some elements in common and are not the same; others
-    are not looked at, as in PyTorch (`at::get_overlap_status`)."""
+    """Return whether the dense pieces `a` and `b` of one memory overlap without being equal. Other pieces are not
+    checked, as in PyTorch (`at::get_overlap_status`)."""
     return a is not b and overlap(a, b) and not _same_piece(a, b)
 
 
 def overlap(a, b) -> bool:
-    """Return whether `a` and `b` are the same tensor, or dense pieces of one memory that have elements in common
+    """Return whether `a` and `b` are the same tensor, or dense pieces of one memory that overlap
     (`at::assert_no_overlap`)."""
     if a is b:
         return True
@@ -135,7 +135,7 @@ def overlap(a, b) -> bool:
 
 
 def overlapping_operands():
-    """Return the error for an in-place operation that reads memory which it overwrites."""
+    """Return the error for an in-place operation that reads the memory it overwrites."""
     return fail(
         RuntimeError,
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
@@ -171,18 +171,18 @@ _FORBIDDEN = {
         "Index the tensor instead: such a view may be changed in place.",
     ),
 }
-"""By `View.creation`: why such a view may not be changed in place, in torch's words, and what to do."""
+"""For each `View.creation`: torch's error for an in-place change of such a view, and a note on what to do."""
 
 
 def geometry(base, t):
-    """Return (base shape, base strides, shape, strides, offset), in elements: where a piece lies in its base."""
+    """Return where a view is in its base: (base shape, base strides, shape, strides, offset), counted in elements."""
     b, v, size = base._array, t._array, t.dtype.itemsize
     base_strides, strides = (tuple(s // size for s in a.strides) for a in (b, v))
     return b.shape, base_strides, v.shape, strides, (address(v) - address(b)) // size
 
 
 def laid_out(xp, place, dtype):
-    """Return (an array of zeros with the base's layout, the piece of it)."""
+    """Return (an array of zeros with the base's layout, the view of its piece at `place`)."""
     shape, strides, piece, piece_strides, offset = place
     buffer = xp.zeros(max(extent(shape, strides), 1), dtype)
     as_strided, size = xp.lib.stride_tricks.as_strided, buffer.itemsize
@@ -191,17 +191,17 @@ def laid_out(xp, place, dtype):
 
 
 def extent(shape, strides) -> int:
-    """Return how many elements of memory lie from the first to the last element of a strided array."""
+    """Return the number of memory elements from the first to the last element of a strided array."""
     return 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, strides))
 
 
 OVERLAPPING = View(None, 0, "default")
-"""The marker of a tensor outside any graph whose memory shows one number in several places: the fast paths would change
-it in place."""
+"""The `_view` of a tensor outside any graph whose elements share memory locations; it keeps fast paths from changing
+the tensor in place."""
 
 
 def repeats(array) -> bool:
-    """Return whether `array` shows one number in several places, as after `expand()`."""
+    """Return whether several elements of `array` share one memory location, as after `expand()`."""
     return (
         0 in array.strides
         and array.size > 0
@@ -210,8 +210,8 @@ def repeats(array) -> bool:
 
 
 class CopySlices(Node):
-    """History of a base after an in-place op on a view of it: the old base, with one slice replaced by what `inner`
-    computed."""
+    """The node of a base after an in-place op on a view of it: the old base, with one slice replaced by the result of
+    `inner`."""
 
     __slots__ = ("place", "inner")
     _name = "torch::autograd::CopySlices"
@@ -243,7 +243,7 @@ class CopySlices(Node):
     backward_traced = backward_raw
 
     def release(self):
-        # PyTorch frees the function itself, also one that saved nothing
+        # PyTorch frees the inner node itself, even if it saved nothing.
         inner, self.inner = self.inner, None
         return inner is not None and inner.release()
 

@@ -1,6 +1,6 @@
-"""Kernels of convolution, pooling and normalisation on raw arrays. They import nothing of the engine.
+"""Kernels of convolution, pooling and normalisation on raw arrays. They import nothing from the engine.
 
-Arrays are logically (N, C, H, W). In memory the batch is innermost, (C, H, W, N), where a kernel makes the array:
-gathering the windows then copies contiguous runs, one matrix product gives the next layer's layout, and elementwise
-functions keep it.
+Arrays have the logical shape (N, C, H, W). Arrays made by a kernel have the batch innermost in memory, (C, H, W, N).
+Gathering windows then copies contiguous runs, one matrix product gives the layout of the next layer, and elementwise
+functions keep the layout.
 """

@@ -1,8 +1,8 @@
-"""The OpenBLAS that came with NumPy: its threads, and for which processor its kernels were written.
+"""NumPy's OpenBLAS: its number of threads, and the processor for which its kernels were written.
 
-OpenBLAS picks its kernels by the processor, unless the environment variable OPENBLAS_CORETYPE says otherwise when NumPy
-is first imported: with `Haswell` a processor with AVX-512 multiplies matrices at half of its speed. Source: OpenBLAS,
-USAGE.md, "DYNAMIC_ARCH".
+OpenBLAS chooses its kernels by the processor. The environment variable OPENBLAS_CORETYPE overrides the choice when
+NumPy is first imported: with `Haswell`, a processor with AVX-512 multiplies matrices at half its speed. Source:
+OpenBLAS, USAGE.md, "DYNAMIC_ARCH".
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ try:
     import ctypes
 except (
     ImportError
-):  # some Pythons have none, such as one in a browser: there BLAS has one thread anyway
+):  # some Pythons lack it, for example in a browser, where BLAS has one thread anyway
     ctypes = None  # type: ignore[assignment]
 
 
 @cache
 def library():
-    """(the library, prefix and suffix of its names) of the OpenBLAS that came with NumPy; None when there is none."""
+    """Return (the library, prefix and suffix of its names) for NumPy's OpenBLAS; None if there is none."""
     if ctypes is None:
         return None
     package = Path(np.__file__).parent
@@ -40,7 +40,7 @@ def library():
 
 
 def thread_functions():
-    """(get, set) for the number of threads; None where NumPy's BLAS is not OpenBLAS."""
+    """Return the functions (get, set) for the number of threads; None if NumPy's BLAS is not OpenBLAS."""
     if library() is None:
         return None
     found, prefix, suffix = library()
@@ -51,7 +51,7 @@ def thread_functions():
 
 
 def core() -> str:
-    """The processor for which the kernels in use were written, as OpenBLAS calls it; '' when it is not OpenBLAS."""
+    """Return OpenBLAS's name of the processor for which the kernels in use were written; '' if BLAS is not OpenBLAS."""
     if library() is None:
         return ""
     found, prefix, suffix = library()

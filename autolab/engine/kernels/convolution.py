@@ -1,8 +1,8 @@
-"""Convolution as gathering windows and multiplying matrices: the forward map and its two adjoints.
+"""Convolution by gathering windows and multiplying matrices: the forward function and its two adjoints.
 
 The output rows are cut into blocks whose windows fill about 4 MB, so that they are still in the cache when the matrix
-product reads them. Only the input is kept for the backward pass: its windows are gathered again. Source of the method:
-Chellapilla, Puri, Simard, "High Performance Convolutional Neural Networks" (2006).
+product reads them. For the backward pass only the input is kept, and its windows are gathered again. Source of the
+method: Chellapilla, Puri, Simard, "High Performance Convolutional Neural Networks" (2006).
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from .layout import Geometry, batch_first, batch_last, by_pixel
 
 BLOCK = 1 << 22  # bytes of windows in one block
 COLUMNS = 512  # a matrix product with fewer columns is slow
-THIN = 1 << 14  # numbers in a matrix of filters, up to which small products of it are fast
-ROW = {True: 32, False: 256}  # thin or not: columns from which a product per output row pays
-SPARED = 2e5  # multiplications by zeros, from which leaving them out pays for another product
-SMALL = 1e6  # multiplications up to which OpenBLAS reads its operands in place, without a copy
+THIN = 1 << 14  # maximum size of a filter matrix for which small products are fast
+ROW = {True: 32, False: 256}  # thin or not: minimum columns for one product per output row
+SPARED = 2e5  # minimum multiplications by zero that justify another product
+SMALL = 1e6  # multiplications up to which OpenBLAS reads operands without a copy
 
 
 class Windows:
-    """How the windows of a convolution are gathered: as matrices (groups, a, inner, columns).
+    """The windows of a convolution, gathered as matrices (groups, a, inner, columns).
 
-    There are two ways. `by_rows` copies less: each input row is copied once for each column of the kernel, and the
-    windows of an output row are kh such rows that follow each other, so that windows share memory. `inner` is then
-    (kh, channels, kw), and there are `a` matrices, one per output row. Otherwise `inner` is (channels, kh, kw), and
-    one matrix has the windows of the whole block."""
+    There are two methods. `by_rows` copies less: each input row is copied once for each column of the kernel. The
+    windows of an output row are kh consecutive rows of that copy, so windows share memory; `inner` is (kh, channels,
+    kw), and there are `a` matrices, one per output row. The other method has `inner` (channels, kh, kw), and one matrix
+    holds the windows of the whole block."""
 
     def __init__(self, x, filters, geo, rows_pay=True):
         self.x = batch_last(x)
         self.x = self.x.reshape(geo.groups, -1, *self.x.shape[1:])
         self.geo, self.channels, self.row = geo, self.x.shape[1], geo.out[1] * x.shape[0]
         self.inner = self.channels * math.prod(geo.kernel)
-        self.size = filters * self.inner  # numbers in the matrix of filters
+        self.size = filters * self.inner  # the size of the filter matrix
         self.thin = self.size <= THIN
         self.by_rows = (
             (self.thin or rows_pay)
@@ -46,7 +46,7 @@ class Windows:
         )
 
     def blocks(self, part, parts):
-        """Return (first output row, number of rows) of each block of thread `part`."""
+        """Yield (first output row, number of rows) for each block of thread `part`."""
         share = threads.share(part, parts, self.geo.out[0])
         area = self.x.itemsize * self.geo.groups * self.channels * self.geo.kernel[1] * self.row
         if self.by_rows:
@@ -60,7 +60,7 @@ class Windows:
         return [(first, last - first) for first, last in cuts]
 
     def gather(self, start, m):
-        """Return the windows of `m` output rows; they are valid until this thread gathers again."""
+        """Return the windows of `m` output rows; they are valid until this thread calls `gather` again."""
         geo, n = self.geo, self.x.shape[-1]
         (kh, kw), (sy, sx), (dy, dx) = geo.kernel, geo.stride, geo.dilation
         if geo.pointwise:
@@ -90,7 +90,8 @@ class Windows:
         return gathered.reshape(geo.groups, 1, self.inner, -1)
 
     def _copy(self, read, strides, gathered):
-        """Copy what windows read; where they lie apart, pixel by pixel, which is faster than short runs of numbers."""
+        """Copy the elements that windows read. If they are not adjacent, copy pixel by pixel, which is faster than
+        short runs."""
         source = as_strided(read, gathered.shape, strides)
         if self.geo.stride[1] == 1:
             gathered[...] = source
@@ -98,7 +99,7 @@ class Windows:
             by_pixel(gathered)[...] = by_pixel(source)
 
     def _read(self, first, end):
-        """Return these input rows, (groups, channels, rows, width, N), with zeros around the image."""
+        """Return input rows first … end as (groups, channels, rows, width, N), with zero padding around the image."""
         geo, (h, w), px = self.geo, self.geo.size, self.geo.padding[1]
         width = (geo.out[1] - 1) * geo.stride[1] + geo.dilation[1] * (geo.kernel[1] - 1) + 1
         if not px and width <= w and 0 <= first and end <= h:
@@ -114,13 +115,13 @@ class Windows:
         return padded
 
     def matrix(self, weight):
-        """Return filters (O, channels, kh, kw) as matrices that belong to those of `gather`."""
+        """Return filters (O, channels, kh, kw) as matrices that match the matrices of `gather`."""
         weight = weight.reshape(self.geo.groups, -1, *weight.shape[1:])
         weight = _exchanged(weight) if self.by_rows else weight
         return weight.reshape(self.geo.groups, 1, 1, -1, self.inner)
 
     def results(self, y, start, m):
-        """Return `m` output rows of an array (O, *out, N), as matrices that belong to those of `gather`."""
+        """Return `m` output rows of an array (O, *out, N) as matrices that match the matrices of `gather`."""
         if self.by_rows:
             y = y.reshape(self.geo.groups, len(y) // self.geo.groups, -1, self.row)
             return y[:, :, start : start + m].swapaxes(1, 2)
@@ -136,8 +137,8 @@ class Windows:
             np.matmul(filters[..., inner], windows[:, rows, :, inner], out=out[:, rows])
 
     def _pieces(self, start, m):
-        """Return runs of output rows whose windows have the same rows inside of the image, as (first row, end, first
-        row of the kernel, end): there the zeros around the image need not be multiplied."""
+        """Return runs of output rows whose windows have the same rows inside the image, as (first row, end, first
+        kernel row, end), so that the zero padding need not be multiplied."""
         kh, sy, py, h = (
             t[0] for t in (self.geo.kernel, self.geo.stride, self.geo.padding, self.geo.size)
         )
@@ -156,8 +157,8 @@ class Windows:
         return runs if pays else [(0, m, 0, kh)]
 
     def cut(self, matrices):
-        """Return matrices of thin filters' columns in pieces of equal size, small enough for OpenBLAS to read them in
-        place."""
+        """Return the columns of matrices in pieces of equal size, small enough for OpenBLAS to read without a copy, if
+        the filters are thin."""
         columns, pieces = matrices.shape[-1], 1
         if self.thin and self.size * columns > SMALL:
             least = math.ceil(self.size * columns / SMALL)
@@ -180,7 +181,8 @@ def forward(x, weight, bias, geo):
     bias = None if bias is None else bias[:, None]
 
     def by_filters(part, parts):
-        """Shares of output rows would each read all filters, here the biggest of the arrays."""
+        """Compute a part of the filters. If threads shared the output rows, each would read all filters, the biggest
+        array here."""
         share = threads.share(part, parts, o)
         out = flat[share]
         np.matmul(filters[0, 0, 0, share], all_windows, out=out)
@@ -204,13 +206,13 @@ def forward(x, weight, bias, geo):
 
 
 def _few(columns, filters):
-    """Return whether a matrix of windows is so small that threads share the filters."""
+    """Return whether a matrix of windows is so small that threads should share the filters instead."""
     return columns < filters and columns <= COLUMNS
 
 
 def _exchanged(t):
-    """Return a copy with dimensions 2 and 3 of 5 exchanged. Big arrays are copied one place of the last dimension at a
-    time: NumPy's own copy, in runs as short as that dimension, takes three times as long."""
+    """Return a copy with dimensions 2 and 3 of 5 exchanged. Big arrays are copied one index of the last dimension at a
+    time, because NumPy's own copy, with such short runs, takes three times as long."""
     if t.size <= THIN:
         return t.swapaxes(2, 3).copy()
     exchanged = np.empty((*t.shape[:2], t.shape[3], t.shape[2], t.shape[4]), t.dtype)
@@ -221,9 +223,9 @@ def _exchanged(t):
 
 
 def grad_input(g, weight, geo):
-    """Return the gradient of the input, given the gradient `g` (N, O, *geo.out) of the result: the adjoint of `forward`
-    in x."""
-    # The other ways multiply weights by the zeros around an image.
+    """Return the gradient of the input for the gradient `g` (N, O, *geo.out) of the result: the adjoint of `forward` in
+    x."""
+    # The other methods multiply weights by the zero padding, which gives NaN for an infinite weight.
     if gpu.off_host(g) or not np.isfinite(weight.sum()):
         return gpu.grad_input(g, weight, geo)
     groups, (o, cg), n, (sy, _) = geo.groups, weight.shape[:2], g.shape[0], geo.stride
@@ -236,8 +238,9 @@ def grad_input(g, weight, geo):
             return forward(g, turned.reshape(groups * cg, -1, *geo.kernel), None, back)
     dx = memory.zeros((groups, cg, *geo.size, n), g.dtype)
     if dx.size and g.size:
-        # The kernel's rows i, i + step … read the same input rows, and no others do. So what comes back to these input
-        # rows is a convolution of stride 1 along the rows of the output, with a filter for each column of the kernel.
+        # The kernel's rows i, i + step … read the same input rows, and no other kernel rows do. So the gradient of
+        # these input rows is a convolution of stride 1 along the rows of the output, with a filter for each column of
+        # the kernel.
         common = math.gcd(sy, geo.dilation[0])
         step, dilation = sy // common, geo.dilation[0] // common
         for i in range(min(step, geo.kernel[0])):
@@ -255,8 +258,8 @@ def grad_input(g, weight, geo):
 
 
 def _add_rows(g, filters, back, dx, geo):
-    """Add to the input rows `dx` what comes back from the output: a product for each column of the kernel, added where
-    that column read. So kw numbers are added to each, and not kh * kw."""
+    """Add the gradients from the output to the input rows `dx`: one product per kernel column, added where that column
+    read. So each input element gets kw additions instead of kh * kw."""
     groups, cg, _, w, n = dx.shape
     kw, windows = geo.kernel[1], Windows(g, len(filters) // back.groups, back)
     places = [
@@ -278,7 +281,7 @@ def _add_rows(g, filters, back, dx, geo):
 
 
 def _inside(first, step, count, size):
-    """Of the places first, first + step … (count of them), return which lie in 0 … size - 1, and where: two slices."""
+    """Return two slices: which of the places first, first + step … (count of them) are in 0 … size - 1, and where."""
     a = min(count, max(0, -(first // step)))
     b = max(a, min(count, (size - 1 - first) // step + 1))
     start = first + a * step
@@ -292,7 +295,7 @@ def grad_weight(g, x, geo):
     groups, c, o = geo.groups, x.shape[1], g.shape[1]
     if not g.size or not x.size:
         return np.zeros((o, c // groups, *geo.kernel), g.dtype)
-    # With many filters, one sum per output row would be too many numbers.
+    # With many filters, one sum per output row would take too much memory.
     windows, flops = Windows(x, o // groups, geo, rows_pay=False), 2.0 * g.size
     g = batch_last(g)
     sums = []
@@ -300,7 +303,7 @@ def grad_weight(g, x, geo):
     def work(part, parts):
         total = None
         for start, m in windows.blocks(part, parts):
-            # The gradient transposed: with the windows on the left OpenBLAS is twice as fast for thin filters.
+            # Compute the transposed gradient: for thin filters, OpenBLAS is twice as fast with the windows on the left.
             right = windows.cut(windows.results(g, start, m)).swapaxes(3, 4)
             found = np.matmul(windows.cut(windows.gather(start, m)), right)
             found = np.add.reduce(found, axis=(1, 2)) if windows.thin else found[:, 0, 0]
@@ -319,7 +322,7 @@ def grad_weight(g, x, geo):
 
 
 def grad_bias(g):
-    """Return the sum of g over everything but channels, (O,)."""
+    """Return the sum of g over all dimensions but channels, (O,)."""
     if gpu.off_host(g):
         return gpu.grad_bias(g)
     if not g.size:
@@ -332,7 +335,8 @@ _ones: dict = {}
 
 
 def ones(n, dtype):
-    """Return a vector of ones; sums as products with it are several times faster than `add.reduce`, and as exact."""
+    """Return a vector of ones. Sums computed as products with it are several times faster than `add.reduce`, and as
+    exact."""
     found = _ones.get((n, dtype))
     if found is None:
         if len(_ones) > 32:

@@ -1,4 +1,4 @@
-"""ReLU and its gradient on big arrays, in blocks that stay in the cache, over threads."""
+"""ReLU and its gradient for big arrays, computed by several threads in blocks that stay in the cache."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import numpy as np
 
 from . import reuse as memory, threads
 
-BIG = 512  # elements from which these kernels pay
+BIG = 512  # minimum number of elements to use these kernels
 _ROW = 1 << 14
 _BLOCK = 1 << 17
 _OPERATIONS = {
     "relu": 25,
     "pass_above": 50,
-}  # per element, times the cost of memory: for `threads.split`
+}  # operations per element, weighted by memory cost: for `threads.split`
 _BOOL = np.dtype(bool)
 _zeros: dict = {}
 
 
 def _in_blocks(size, operations, work):
-    """Calls `work(start, stop)` for blocks of a flat array, over threads."""
+    """Call `work(start, stop)` for blocks of a flat array, with several threads."""
     if size <= _BLOCK:
         work(0, size)
     else:
@@ -26,7 +26,7 @@ def _in_blocks(size, operations, work):
 
 
 def relu(x):
-    """max(0, x). NumPy compares with a row of zeros three times as fast as with the number 0."""
+    """Return max(0, x). NumPy compares with a row of zeros three times as fast as with the number 0."""
     flat = memory.flat(x)
     if flat is None:
         return np.maximum(x, x.dtype.type(0))
@@ -50,7 +50,8 @@ def relu(x):
 
 
 def pass_above(g, x, threshold):
-    """g where x is not at most `threshold`, else zero. By bits, so that NaN and inf of g pass or vanish whole."""
+    """Return g, with zeros where x <= `threshold`. Works on bits, so that NaN and inf in g are kept or removed as a
+    whole."""
     if g.strides != x.strides:
         g, given = memory.empty_like(x, g.dtype), g
         g[...] = given
@@ -66,7 +67,7 @@ def pass_above(g, x, threshold):
         mask = threads.scratch("mask", (stop - start,), _BOOL)
         np.less_equal(flat[start:stop], threshold, out=mask)
         mask = mask.view(np.int8)
-        np.subtract(mask, 1, out=mask)  # -1, all bits set, where x passes
+        np.subtract(mask, 1, out=mask)  # -1, all bits set, where g is kept
         part = out[start:stop]
         np.copyto(part, mask)
         np.bitwise_and(part, values[start:stop], out=part)

@@ -1,8 +1,8 @@
-"""The kernels of convolution and normalisation for arrays of a GPU: whole arrays at a time, in the words that NumPy and
-CuPy share.
+"""Convolution and normalisation kernels for GPU arrays, computed on whole arrays with functions that NumPy and CuPy
+share.
 
-A GPU wants few large kernels; the blocks, threads and reused memory by which the other files of this folder serve a
-CPU's caches would only be in the way. The functions have the names and arguments of those that they stand for.
+A GPU works best with few large kernels, so it needs none of the blocks, threads and reused memory that help a CPU's
+caches. Each function has the name and arguments of the CPU function that it replaces.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from ..devices import device as devices
 
 
 def off_host(x):
-    """Whether `x` is an array of a GPU."""
+    """Return whether `x` is a GPU array."""
     return x.__class__ is not np.ndarray and not isinstance(x, np.generic)
 
 
 def module(x):
-    """The array module of `x`: NumPy, CuPy or the simulated GPU's."""
+    """Return the array module of `x`: NumPy, CuPy or the simulated GPU's module."""
     return devices.of(x).xp
 
 
 # -- convolution -------------------------------------------------------------------------------------------------------
 def _columns(x, geo):
-    """What the windows read, as matrices (groups, C / groups * kh * kw, N * oh * ow)."""
+    """Return the elements of all windows as matrices (groups, C / groups * kh * kw, N * oh * ow)."""
     xp, (n, c) = module(x), x.shape[:2]
     (oh, ow), (kh, kw), (sy, sx), (py, px), (dy, dx) = (
         geo.out,
@@ -42,12 +42,12 @@ def _columns(x, geo):
 
 
 def _by_channel(y, groups):
-    """(N, O, …) as (groups, O / groups, N * …)."""
+    """Return (N, O, …) as (groups, O / groups, N * …)."""
     return y.swapaxes(0, 1).reshape(groups, y.shape[1] // groups, -1)
 
 
 def _by_batch(y, channels, n, size):
-    """The inverse of `_by_channel`, contiguous."""
+    """Return the inverse of `_by_channel`, contiguous."""
     return module(y).ascontiguousarray(y.reshape(channels, n, *size).swapaxes(0, 1))
 
 

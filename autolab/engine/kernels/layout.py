@@ -1,4 +1,5 @@
-"""Sizes of a convolution, and the order of images in memory between its kernels: (C, H, W, N), the batch innermost."""
+"""Sizes of a convolution, and the memory layout of images between its kernels: (C, H, W, N), with the batch
+innermost."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from . import reuse as memory
 
 @dataclass(frozen=True)
 class Geometry:
-    """Sizes of a two-dimensional convolution: (height, width) pairs. `padding` may be negative (rows that are
-    skipped)."""
+    """The sizes of a two-dimensional convolution as (height, width) pairs. `padding` may be negative: then rows are
+    skipped."""
 
     size: tuple[int, int]  # of the input
     out: tuple[int, int]
@@ -22,7 +23,7 @@ class Geometry:
 
     @property
     def pointwise(self):
-        """Whether every output is made of the input at its own position."""
+        """Return whether every output depends only on the input at its own position."""
         return (
             self.kernel == self.stride == (1, 1)
             and self.padding == (0, 0)
@@ -31,7 +32,7 @@ class Geometry:
 
 
 def batch_last(x):
-    """(N, C, H, W) -> contiguous (C, H, W, N); no copy when it already lies so."""
+    """Return (N, C, H, W) as contiguous (C, H, W, N), without a copy if the memory already has this order."""
     t = x.transpose(1, 2, 3, 0)
     if t.flags.c_contiguous:
         return t
@@ -41,10 +42,10 @@ def batch_last(x):
 
 
 def batch_first(t):
-    """The view (N, C, H, W) of a (C, H, W, N) array."""
+    """Return the view (N, C, H, W) of a (C, H, W, N) array."""
     return t.transpose(3, 0, 1, 2)
 
 
 def by_pixel(t):
-    """(…, N) as one item per pixel: NumPy copies items of any size faster than short rows of numbers."""
+    """Return (…, N) with one item per pixel: NumPy copies items of any size faster than short rows of numbers."""
     return t.view(f"V{t.shape[-1] * t.itemsize}")[..., 0]

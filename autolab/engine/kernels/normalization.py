@@ -1,7 +1,7 @@
 """Normalisation of rows: batch norm (a row per channel), layer and group norm (a row per sample or group).
 
-Rows are worked through in blocks of about 1 MB, so that the second and third pass over a block find it in the cache.
-The variance is taken in two passes, from the differences to the mean.
+Rows are processed in blocks of about 1 MB, so that the second and third pass over a block find it in the cache. The
+variance is computed in two passes, from the differences to the mean.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from . import reuse as memory, threads, gpu as whole
 from .convolution import ones
 
 BLOCK = 1 << 20
-_OPERATIONS = 45  # per element, times the cost of memory: for `threads.split`
+_OPERATIONS = 45  # operations per element, weighted by memory cost: for `threads.split`
 
 
 def channel_rows(x):
-    """(N, C, …) -> contiguous (C, M): a row per channel, the batch innermost; no copy of what a convolution made."""
+    """Return (N, C, …) as contiguous (C, M): a row per channel, batch innermost; no copy if a convolution made the
+    array."""
     t = x.transpose(*range(1, x.ndim), 0)
     if not t.flags.c_contiguous and not whole.off_host(x):
         t, given = memory.empty(t.shape, t.dtype), t
@@ -25,13 +26,13 @@ def channel_rows(x):
 
 
 def from_channel_rows(rows, shape):
-    """The inverse of `channel_rows`. Only images keep the batch innermost in memory."""
+    """Return the inverse of `channel_rows`. Only images keep the batch innermost in memory."""
     x = rows.reshape(*shape[1:], shape[0]).transpose(len(shape) - 1, *range(len(shape) - 1))
     return x if len(shape) == 4 and not whole.off_host(x) else whole.module(x).ascontiguousarray(x)
 
 
 def _in_blocks(rows, work):
-    """Calls `work(slice of rows)` for blocks of rows, over threads."""
+    """Call `work(slice of rows)` for blocks of rows, with several threads."""
     count, length = rows.shape
     size = max(1, BLOCK // max(1, rows.itemsize * length))
     threads.in_blocks(
@@ -40,12 +41,13 @@ def _in_blocks(rows, work):
 
 
 def _dot(a, b):
-    """Row by row. Unlike `vecdot` (and `@`, for few results) `einsum` and `dot` let other threads run meanwhile."""
+    """Return the dot product of each row. Unlike `vecdot` (and `@`, for few results), `einsum` and `dot` release the
+    interpreter lock."""
     return np.einsum("ij,ij->i", a, b)
 
 
 def standardize(rows, weight, bias, eps):
-    """(result, mean, variance, 1 / sqrt(variance + eps)) of each row; weight and bias are per row, or None."""
+    """Return (result, mean, variance, 1 / sqrt(variance + eps)) of each row; weight and bias are per row, or None."""
     if whole.off_host(rows):
         return whole.standardize(rows, weight, bias, eps)
     count, length = rows.shape
@@ -67,7 +69,7 @@ def standardize(rows, weight, bias, eps):
 
 
 def scaled(rows, weight, bias):
-    """weight * row + bias, per row."""
+    """Return weight * row + bias for each row."""
     if whole.off_host(rows):
         return whole.scaled(rows, weight, bias)
     result = memory.empty(rows.shape, rows.dtype)
@@ -81,7 +83,7 @@ def scaled(rows, weight, bias):
 
 
 def standardize_backward(g, rows, mean, inverse, weight, want_input=True):
-    """(gradient of the rows or None, sum of g * standardized row, sum of g), for weights per row or None."""
+    """Return (gradient of the rows or None, sum of g * standardized row, sum of g), with a weight per row or None."""
     if whole.off_host(g):
         return whole.standardize_backward(g, rows, mean, inverse, weight, want_input)
     count, length = rows.shape

@@ -1,4 +1,4 @@
-"""Pooling windows of the last two dimensions of an array; leading dimensions and the order in memory are kept.
+"""Pooling over windows of the last two dimensions of an array; leading dimensions and memory order are kept.
 
 A window's largest number is found along one axis first, then along the other in what is left: k + k passes instead of k
 * k, each a `maximum` of two strided slices. The first of equal numbers (row by row) wins, as in PyTorch.
@@ -16,7 +16,7 @@ from .gpu import module, off_host
 from .scatter import add_at
 
 BLOCK = 1 << 20
-_OPERATIONS = 20  # per element, times the cost of memory: for `threads.split`
+_OPERATIONS = 20  # operations per element, weighted by memory cost: for `threads.split`
 
 
 class _Sizes(NamedTuple):
@@ -29,27 +29,28 @@ class _Sizes(NamedTuple):
 
 
 class Windows(_Sizes):
-    """Sizes of a pooling: (height, width) pairs. What follows from them is computed once."""
+    """The sizes of a pooling as (height, width) pairs. Derived properties are computed once."""
 
     @cached_property
     def reach(self):
-        """Height and width that the windows cover, from the first padded position."""
+        """Return the height and width that the windows cover, from the first padded position."""
         each = zip(self.out, self.kernel, self.stride, self.dilation)
         return tuple((o - 1) * s + d * (k - 1) + 1 for o, k, s, d in each)
 
     @cached_property
     def covered(self):
-        """Whether the windows lie inside of the image."""
+        """Return whether the windows lie inside the image."""
         return self.padding == (0, 0) and all(r <= n for r, n in zip(self.reach, self.size))
 
     @cached_property
     def apart(self):
-        """Whether no position lies in two windows."""
+        """Return whether no position is in two windows."""
         return all(s >= d * (k - 1) + 1 for k, s, d in zip(self.kernel, self.stride, self.dilation))
 
     @cached_property
     def lines(self):
-        """Per axis, and per position in a window: the slice of a padded axis that all windows read there."""
+        """Return, per axis and position in a window, the slice of a padded axis that all windows read at that
+        position."""
         return [
             [slice(k * d, k * d + (o - 1) * s + 1, s) for k in range(count)]
             for o, count, s, d in zip(self.out, self.kernel, self.stride, self.dilation)
@@ -57,12 +58,13 @@ class Windows(_Sizes):
 
     @cached_property
     def taps(self):
-        """Per position in a window, row by row: the place of what all windows read there."""
+        """Return, per position in a window (row by row), the index of the elements that all windows read at that
+        position."""
         return [(..., rows, columns) for rows in self.lines[0] for columns in self.lines[1]]
 
 
 def _covered(x, win, fill):
-    """Return `x` padded with `fill` to exactly the area that the windows cover; rows and columns outside of all windows
+    """Return `x` padded with `fill` to exactly the area that the windows cover. Rows and columns outside all windows
     are cut off."""
     if win.covered:
         return x
@@ -80,7 +82,7 @@ def _part(padded, win):
 
 
 def _empty(x, size):
-    """Return an array of the dtype, order in memory and leading dimensions of `x`."""
+    """Return an uninitialized array with the dtype, memory order and leading dimensions of `x`."""
     shape = (*x.shape[:-2], *size)
     return module(x).empty(shape, x.dtype) if off_host(x) else memory.empty_like(x, shape=shape)
 
@@ -92,13 +94,13 @@ def _zeros(x, size):
 
 
 def _over_windows(function, x, win, fill):
-    """Return `function` over all positions of each window; `fill` stands in the padding."""
+    """Return `function` reduced over all positions of each window; `fill` is the padding value."""
     if off_host(x):
         windows = _windows(_covered(x, win, fill), win)
         whole = windows.max if function is np.maximum else windows.sum
         return whole(axis=(-2, -1)).astype(x.dtype, copy=False)
     result = _empty(x, win.out)
-    # Rows lie in longer runs of memory, so a maximum takes them first; a sum keeps its order of additions.
+    # A maximum reduces rows first, because their memory runs are longer; a sum keeps the order of its additions.
     first = 0 if function is np.maximum else 1
 
     def work(q):
@@ -129,7 +131,7 @@ def _windows(covered, win):
 
 
 def _by_channels(x, work):
-    """Call `work(index)` for blocks of channels that stay in the cache, over threads."""
+    """Call `work(index)` for blocks of channels that fit in the cache, with several threads."""
     axis = x.ndim - 3
     count, before = x.shape[axis], (slice(None),) * axis
     size = max(1, BLOCK * count // max(1, x.nbytes))
@@ -140,7 +142,7 @@ def _by_channels(x, work):
 
 # -- maximum -----------------------------------------------------------------------------------------------------------
 def lowest(dtype):
-    """Return the smallest value of a dtype, which never wins a maximum."""
+    """Return the smallest value of a dtype, the neutral element of a maximum."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
@@ -150,8 +152,8 @@ def maximum(x, win):
 
 
 def max_indices(x, win):
-    """Return where the largest number of each window lies, as h * W + w (int64). NaN counts as largest, and the last
-    one wins; where a window sees the lowest number alone, its first position in the image does."""
+    """Return the position of the largest number of each window, as h * W + w (int64). NaN counts as largest, and the
+    last NaN wins. If a window contains only the lowest number, return its first position in the image."""
     xp, (h, w), (dy, dx) = module(x), win.size, win.dilation
     windows = _windows(_covered(x, win, lowest(x.dtype)), win)
     windows = windows.reshape(*x.shape[:-2], *win.out, win.kernel[0] * win.kernel[1])
@@ -173,7 +175,7 @@ def max_indices(x, win):
 
 
 def max_backward(g, x, largest, win):
-    """Send each g to the first position of its window that holds `largest`."""
+    """Return the gradient of the input: add each g to the first position of its window that equals `largest`."""
     usual = not off_host(g) and g.size and g.dtype.kind == "f" and g.dtype.itemsize >= 4
     if not usual or not np.isfinite(largest).all():
         return scatter(g, max_indices(x, win), win.size)
@@ -186,8 +188,8 @@ def max_backward(g, x, largest, win):
 
 
 def _max_backward(g, x, largest, win, dx):
-    """Fill `dx`; every `largest` is a number that its window holds. Where it wins is a mask of bits, all set or none,
-    because `where` takes several times as long."""
+    """Fill `dx`. Every `largest` is a number that its window contains. The winning positions are a bit mask, all bits
+    set or none, because `where` takes several times as long."""
     covered = _covered(x, win, -np.inf)
     inner = dx if covered is x else memory.empty_like(covered)
     inner.fill(0)
@@ -200,10 +202,10 @@ def _max_backward(g, x, largest, win, dx):
     signs = wins.view(np.int8)
     for tap in win.taps:
         np.equal(covered[tap], largest, out=wins)
-        np.greater(wins, taken, out=wins)  # wins and not taken
+        np.greater(wins, taken, out=wins)  # wins and not yet taken
         np.logical_or(taken, wins, out=taken)
-        np.negative(signs, out=signs)  # all bits set where this tap wins
-        np.copyto(mask, signs)  # a product of words and bytes would be made in a buffer
+        np.negative(signs, out=signs)  # all bits set where this position wins
+        np.copyto(mask, signs)  # multiplying integers and bytes would need a buffer
         if win.apart:
             np.bitwise_and(bits, mask, out=inner[tap].view(word))
         else:
@@ -215,13 +217,13 @@ def _max_backward(g, x, largest, win, dx):
 
 
 def scatter(g, indices, size):
-    """Return zeros (…, *size) to which each g is added at its flat index."""
+    """Return zeros (…, *size) with each g added at its flat index."""
     lead, count = g.shape[:-2], size[0] * size[1]
     xp = module(g)
     flat = xp.zeros((int(np.prod(lead)), count), g.dtype)
     rows, each = xp.arange(len(flat))[:, None], int(np.prod(g.shape[-2:]))
     indices, g = indices.reshape(len(flat), each), g.reshape(len(flat), each)
-    # A window that sees nothing but padding has no winner.
+    # A window with only padding has no winner.
     indices, g = xp.maximum(indices, 0), xp.where(indices < 0, g.dtype.type(0), g)
     add_at(xp, flat, (rows, indices), g)
     return flat.reshape(*lead, *size)
@@ -229,7 +231,7 @@ def scatter(g, indices, size):
 
 # -- mean --------------------------------------------------------------------------------------------------------------
 def divisors(xp, win, count_include_pad, override):
-    """Return by how much each window's sum is divided: a number, or an array of `xp` (rows, columns)."""
+    """Return the divisor of each window's sum: a number, or an array of `xp` (rows, columns)."""
     if override is not None:
         return override
     rows, columns = _counts(np, win, count_include_pad)
@@ -240,7 +242,7 @@ def divisors(xp, win, count_include_pad, override):
 
 
 def _counts(xp, win, count_include_pad):
-    """Yield how many rows and how many columns each window counts."""
+    """Yield the number of rows and the number of columns that each window counts."""
     for n, o, k, s, p in zip(win.size, win.out, win.kernel, win.stride, win.padding):
         start = xp.arange(o) * s - p
         stop = xp.minimum(start + k, n + p)
@@ -270,14 +272,14 @@ def mean_backward(g, win, divisor):
 
 # -- windows that share the input out ----------------------------------------------------------------------------------
 def adaptive_edges(n, out):
-    """Return the first and one past the last position of each of `out` windows that share `n` positions out evenly."""
+    """Return the first position, and one past the last, of each of `out` windows that divide `n` positions evenly."""
     i = np.arange(out)
     return i * n // out, -(-(i + 1) * n // out)
 
 
 @lru_cache(64)
 def _adaptive(size, out):
-    """Return, for each of `out` (rows, columns) windows: its place in the result, and in an input of `size`."""
+    """Yield the place of each of `out` (rows, columns) windows in the result, and its place in an input of `size`."""
     rows, columns = (list(zip(*adaptive_edges(n, o))) for n, o in zip(size, out))
     return [
         ((..., i, j), (..., slice(int(top), int(bottom)), slice(int(left), int(right))))
@@ -301,7 +303,7 @@ def adaptive_maximum(x, out):
 
 
 def adaptive_mean(x, out):
-    """Return the mean of each of `out` (rows, columns) windows that share the last two dimensions out evenly."""
+    """Return the mean of each of `out` (rows, columns) windows that divide the last two dimensions evenly."""
     result = module(x).empty((*x.shape[:-2], *out), x.dtype)
     for place, window in _adaptive(x.shape[-2:], tuple(out)):
         result[place] = x[window].mean((-2, -1))

@@ -1,5 +1,5 @@
-"""Reductions and running results of ufuncs that CuPy does not reduce by: it has `reduce` and `accumulate` of sums and
-products only."""
+"""Reductions and cumulative results of ufuncs that CuPy lacks: its `reduce` and `accumulate` support only sums and
+products."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ _FUNCTIONS = {"maximum": "max", "minimum": "min", "logical_and": "all", "logical
 
 
 def reduce(xp, ufunc, x, axis=None, keepdims=False):
-    """`xp.<ufunc>.reduce(x, axis, keepdims=keepdims)` for maximum, minimum, logical_and and logical_or."""
-    if xp is np:  # the function by name costs 1 us more
+    """Return `xp.<ufunc>.reduce(x, axis, keepdims=keepdims)` for maximum, minimum, logical_and and logical_or."""
+    if xp is np:  # the named function costs 1 µs more
         return getattr(np, ufunc).reduce(x, axis=axis, keepdims=keepdims)
     return getattr(xp, _FUNCTIONS[ufunc])(x, axis=axis, keepdims=keepdims)
 
 
 def accumulate(xp, ufunc, x, axis):
-    """`xp.<ufunc>.accumulate(x, axis)`; on a GPU in log2(n) steps, each of which doubles how far a result looks back
-    (Hillis and Steele, "Data parallel algorithms", 1986)."""
+    """Return `xp.<ufunc>.accumulate(x, axis)`. On a GPU it takes log2(n) steps, each of which doubles the number of
+    elements combined in a result (Hillis and Steele, "Data parallel algorithms", 1986)."""
     function = getattr(xp, ufunc)
     if xp is np:
         return function.accumulate(x, axis=axis)

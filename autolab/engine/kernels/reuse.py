@@ -1,9 +1,9 @@
-"""Arrays whose memory is used again.
+"""Reusable memory for arrays.
 
-The C library gives big blocks back to the operating system when they are freed, and a fresh block costs a page fault
-for every 4 kB: a quarter to a half of a small network's training step. Blocks from here go back to a list instead, when
-the last array that looks into them is gone. Nothing outside this module changes, and at most `KEPT` bytes lie on the
-list.
+The C library returns big blocks to the operating system when they are freed, and a fresh block costs a page fault for
+every 4 kB: a quarter to a half of a small network's training step. Blocks from this module go to a free list instead,
+when the last array that uses them is gone. Nothing outside this module changes, and the list holds at most `KEPT`
+bytes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ..core.errors import fail
 
 SMALLEST = 1 << 16  # bytes: the C library itself reuses smaller blocks
 LARGEST = 1 << 25
-# what a ResNet-9 gives back in a step and asks for again; with a third of that 70 MB were new in each, filled with
-# zeros. Where many learners share a machine, less is kept for each (deploy/hub)
+# Enough for the memory that a ResNet-9 frees and requests again in each step. With a third of it, 70 MB per step were
+# fresh, filled with zeros. Machines shared by many learners use less for each (deploy/hub).
 _asked = os.environ.get("AUTOLAB_KEPT_MB") or "192"
 if not _asked.isdecimal():
     note = "It says how much memory the kit keeps for its next arrays; without it these are 192 MB."
@@ -31,32 +31,29 @@ if not _asked.isdecimal():
         note,
     )
 KEPT = int(_asked) << 20
-# bytes of a line of the cache: NumPy's loops and OpenBLAS take up to twice as long where their vectors lie across two
-# of them
+# The bytes of a cache line. NumPy's loops and OpenBLAS take up to twice as long if their vectors cross two lines.
 LINE = 64
 
 _free: dict[int, deque] = {}
 _kept = 0
-# nobody waits for it: a block may come back at any time, in any thread, and also amid the lines that hold it
+# Never wait for this lock: a block may be returned at any time, in any thread, even while this thread holds the lock.
 _counting = threading.Lock()
 
 
 class _Block(np.ndarray):
-    """Bytes that belong to one array after the other. NumPy takes a view of a view of an array for a view of that
-    array, and would drop the lease in between, if this were no class of its own."""
+    """Memory that one array uses after the other. It needs its own class: otherwise NumPy would make a view of a view
+    refer to the base array directly, and drop the lease."""
 
     __slots__ = ()
 
 
 class Lease(np.ndarray):
-    """A block while arrays look into it: they hold the lease, and its end puts the block back."""
+    """A block in use. Arrays in the block hold the lease; when the lease is deleted, the block returns to the list."""
 
     __slots__ = ()
 
     def __del__(self):
-        if (
-            self.base.__class__ is _Block
-        ):  # not so for what a user made of a lease, the `base` of an array
+        if self.base.__class__ is _Block:  # not for a lease that a user took from an array's `base`
             _put_back(self.base)
 
 
@@ -78,7 +75,7 @@ def _block(size):
             block = _free[size].pop()
             _kept -= size
             return block
-        except IndexError:  # another thread took the last one
+        except IndexError:  # another thread took the last block
             pass
         finally:
             _counting.release()
@@ -86,14 +83,14 @@ def _block(size):
 
 
 def aligned(size):
-    """So many uninitialised bytes, the first of them in the first place of a cache line."""
+    """Return `size` uninitialised bytes that begin at the start of a cache line."""
     raw = np.empty(size + LINE, np.uint8)
     start = -raw.__array_interface__["data"][0] % LINE
     return raw[start : start + size]
 
 
 def _leased(size):
-    """A lease for at least `size` bytes, or None for a size that the C library serves as well."""
+    """Return a lease for at least `size` bytes, or None if the C library is as fast for this size."""
     if SMALLEST <= size <= LARGEST:
         size = -(-size // 4096) * 4096
         return Lease((size,), np.uint8, _block(size))
@@ -101,13 +98,13 @@ def _leased(size):
 
 
 def empty(shape, dtype):
-    """An uninitialised array in C order."""
+    """Return an uninitialised array in C order."""
     lease = _leased(math.prod(shape) * dtype.itemsize)
     return np.empty(shape, dtype) if lease is None else np.ndarray(shape, dtype, lease)
 
 
 def zeros(shape, dtype):
-    """An array of zeros in C order."""
+    """Return an array of zeros in C order."""
     lease = _leased(math.prod(shape) * dtype.itemsize)
     if lease is None:
         return np.zeros(shape, dtype)
@@ -117,7 +114,8 @@ def zeros(shape, dtype):
 
 
 def empty_like(x, dtype=None, shape=None):
-    """An uninitialised array with the shape and the order in memory of `x` (or another shape of as many dimensions)."""
+    """Return an uninitialised array with the shape and memory order of `x` (or another shape with as many
+    dimensions)."""
     dtype, shape = dtype or x.dtype, x.shape if shape is None else shape
     lease = _leased(math.prod(shape) * dtype.itemsize) if x.__class__ is np.ndarray else None
     if lease is None:
@@ -133,15 +131,15 @@ def empty_like(x, dtype=None, shape=None):
 
 @lru_cache(1024)
 def orders(strides):
-    """The dimensions from the outermost in memory to the innermost, and the way back. Sorting costs as much as a small
-    kernel."""
+    """Return the dimensions from the outermost in memory to the innermost, and the inverse order. Cached, because
+    sorting costs as much as a small kernel."""
     order = sorted(range(len(strides)), key=lambda d: -abs(strides[d]))
     return order, sorted(range(len(strides)), key=order.__getitem__)
 
 
 @lru_cache(1024)
 def strides_like(strides, shape, item):
-    """The strides of an array without gaps whose dimensions have the order in memory of `strides`."""
+    """Return the strides of an array without gaps whose dimensions have the same memory order as `strides`."""
     found, step = [0] * len(shape), item
     for d in reversed(orders(strides)[0]):
         found[d] = step
@@ -150,7 +148,7 @@ def strides_like(strides, shape, item):
 
 
 def flat(x):
-    """The elements of `x` as they lie in memory, a view; None when they do not fill it without gaps."""
+    """Return the elements of `x` in memory order, as a view; None if there are gaps between them."""
     if x.flags.c_contiguous:
         return x.reshape(-1)
     x = x.transpose(orders(x.strides)[0])

@@ -1,4 +1,4 @@
-"""Adding at places that may come several times, in every dtype: a GPU adds atomically in some of them only."""
+"""Addition at indices that may repeat, for every dtype: a GPU adds atomically for some dtypes only."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 def add_at(xp, out, key, values):
-    """out[key] += values, where values at the same place add up.
+    """Do out[key] += values, where values with the same index add up.
 
-    CuPy 14 does that for int32, uint32, uint64 and floats; the other dtypes are converted to these."""
+    CuPy 14 supports int32, uint32, uint64 and floats; other dtypes are converted to these."""
     if xp is np or out.dtype.kind == "f" or out.dtype == np.int32:
         xp.add.at(out, key, values)
     elif out.dtype == np.int64:  # the same bits are added

@@ -1,7 +1,7 @@
-"""Maps along an axis of which every output reads a few neighbours, weighted, such as resizing; and their adjoints.
+"""Weighted sums of a few neighbours along an axis, such as resizing, and their adjoints.
 
-A matrix product would read all positions, most of them times 0: one inf or NaN would reach every output, where it has
-to reach only those that read it.
+A matrix product would read all positions, most of them times 0, so one inf or NaN would reach every output instead of
+only the outputs that read it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from .scatter import add_at
 
 
 class Tap(NamedTuple):
-    """One of the neighbours that every output reads. All are arrays of one number per output."""
+    """One of the neighbours that every output reads. Each field is an array with one number per output."""
 
-    index: Any  # which position it is; never less than the one before
-    weight: Any = None  # None: 1
-    there: Any = None  # whether the output reads it, None: all do
+    index: Any  # the position to read; never decreases
+    weight: Any = None  # None: all weights are 1
+    there: Any = None  # whether the output reads it; None: all do
 
 
 class Reading:
-    """What the outputs along one axis read of its `n` positions."""
+    """The taps of the outputs along one axis with `n` positions."""
 
     def __init__(self, xp, n, taps):
         self.xp, self.n, self.taps = xp, n, taps

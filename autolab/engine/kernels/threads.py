@@ -1,9 +1,9 @@
-"""Splitting a kernel over threads, with BLAS held at one thread meanwhile.
+"""Run a kernel on several threads, while BLAS is limited to one thread.
 
-NumPy releases the interpreter lock in copies, ufuncs and matrix products, so blocks of a convolution run side by side.
-BLAS's own threads would split each product instead, and then one core writes the windows that the other has to read. As
-many threads are used as BLAS would use: OPENBLAS_NUM_THREADS=1 gives one. Where NumPy's BLAS is not OpenBLAS everything
-runs in the calling thread.
+NumPy releases the interpreter lock in copies, ufuncs and matrix products, so blocks of a convolution run in parallel.
+If BLAS used its own threads, it would split each product, and one core would write the windows that another core must
+read. The number of threads is BLAS's number: OPENBLAS_NUM_THREADS=1 gives one. If NumPy's BLAS is not OpenBLAS,
+everything runs in the calling thread.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from . import blas, reuse as memory
 WORTH_IT = 2e7  # floating-point operations below which a second thread costs more than it saves
 TINY = 5e5  # floating-point operations below which BLAS itself uses one thread
 _lock = threading.Lock()
-_holders = [0, 1]  # how many kernels hold BLAS at one thread, and how many threads it had before
+_holders = [0, 1]  # how many kernels limit BLAS to one thread, and its threads before
 
 
 _blas = cache(blas.thread_functions)
-_own = threading.local()  # `alone`: whether what runs in this thread may use no other
+_own = threading.local()  # `alone`: whether code in this thread must not use other threads
 
 
 def available() -> int:
-    """Return how many threads a kernel may use: as many as BLAS does. Source: torch.get_num_threads."""
+    """Return the number of threads that a kernel may use: as many as BLAS uses. Source: torch.get_num_threads."""
     found = None if getattr(_own, "alone", False) else _blas()
     if found is None:
         return 1
@@ -40,9 +40,9 @@ def available() -> int:
 
 
 def use(number) -> None:
-    """Set how many threads kernels and BLAS use from now on, in the whole process.
+    """Set the number of threads that kernels and BLAS use from now on, in the whole process.
 
-    Raises RuntimeError unless it is a positive int, NotImplementedError where NumPy's BLAS is not OpenBLAS. Source:
+    Raise RuntimeError unless it is a positive int, NotImplementedError if NumPy's BLAS is not OpenBLAS. Source:
     torch.set_num_threads."""
     if isinstance(number, bool) or not isinstance(number, int):
         message = f"set_num_threads expects an int, but got {type(number).__name__}"
@@ -65,7 +65,8 @@ def use(number) -> None:
 
 
 class one_blas_thread:
-    """Holds BLAS at one thread; when several kernels overlap, the last one to leave gives its threads back."""
+    """Limit BLAS to one thread inside the block. If several kernels overlap, the last to leave restores BLAS's
+    threads."""
 
     def __enter__(self):
         get, put = _blas()
@@ -84,16 +85,16 @@ class one_blas_thread:
 
 @cache
 def _workers(process):
-    """Return threads that wait for work. They belong to one process: a forked child makes its own."""
+    """Return a pool of threads. It belongs to one process: a forked child makes its own."""
     quiet = partial(np.seterr, all="ignore")
     return ThreadPoolExecutor(64, "autolab-kernel", initializer=quiet)
 
 
 def split(function, flops, most):
-    """Call `function(k, n)` for k = 0 … n - 1, side by side; n is 1 for little work, and at most `most`.
+    """Call `function(k, n)` for k = 0 … n - 1 in parallel; n is 1 for little work, and at most `most`.
 
-    BLAS keeps to one thread even then: its threads wait for each other busily, which costs more than small products
-    gain."""
+    BLAS uses one thread even if n is 1: its threads wait for each other in busy loops, which costs more than small
+    products gain."""
     threads = available() if flops > TINY else 1
     n = min(threads, most) if flops > WORTH_IT else 1
     if n <= 1:
@@ -110,20 +111,20 @@ def split(function, flops, most):
 
 
 def shares(first, last, parts):
-    """Return first … last cut into `parts` pieces of nearly equal length."""
+    """Return the range first … last, cut into `parts` pieces of nearly equal length."""
     ends = [first + (last - first) * k // parts for k in range(parts + 1)]
     return zip(ends, ends[1:])
 
 
 def share(part, parts, count):
-    """Return the slice of `count` items that thread number `part` of `parts` threads works on."""
+    """Return the slice of `count` items for thread number `part` of `parts` threads."""
     return slice(part * count // parts, (part + 1) * count // parts)
 
 
 def both(first, second, flops):
-    """Return (first(), second()), of about so many operations each. Two threads do one each, because two kernels at
-    different places of their work seldom want the interpreter lock at once; otherwise one comes after the other, and
-    each may split its work."""
+    """Return (first(), second()), of about `flops` operations each. Two threads run one function each, because two
+    kernels at different stages seldom need the interpreter lock at once. Otherwise the functions run in order, and each
+    may split its own work."""
     if available() != 2 or flops <= WORTH_IT:
         return first(), second()
     results = [None, None]
@@ -141,8 +142,8 @@ def both(first, second, flops):
 
 
 def hand_out(work, pieces, flops):
-    """Call `work(*piece)` for each of a list of pieces, side by side. Every thread takes the next one when it is done
-    with its last, so that none waits long for another that started late or had to wait for the interpreter lock."""
+    """Call `work(*piece)` for each of a list of pieces in parallel. Each thread takes the next piece when it is done
+    with one, so that no thread waits long for another that started late or waited for the interpreter lock."""
     remaining = iter(pieces)
 
     def part(k, n):
@@ -153,11 +154,11 @@ def hand_out(work, pieces, flops):
 
 
 def in_blocks(work, count, size, flops):
-    """Call `work(start, stop)` for pieces of `count` items, of which `size` fit a core's cache, side by side.
+    """Call `work(start, stop)` in parallel for pieces of `count` items; `size` items fit in a core's cache.
 
-    Several threads take longer pieces, for fewer calls: whoever comes back from NumPy while another thread has the
-    interpreter lock sleeps, and waking up takes as long as reading 1 MB (max pooling's gradient: 2.6 ms in pieces of 1
-    MB, 1.8 of 4 MB; one thread 2.5)."""
+    With several threads the pieces are longer, for fewer calls. A thread that returns from NumPy while another holds
+    the interpreter lock goes to sleep, and waking up takes as long as reading 1 MB (max pooling's gradient: 2.6 ms in
+    pieces of 1 MB, 1.8 of 4 MB; one thread 2.5)."""
     if count <= size and flops <= TINY:
         return work(0, count) if count else None
     threads = available() if flops > WORTH_IT else 1
@@ -167,7 +168,7 @@ def in_blocks(work, count, size, flops):
 
 
 def product(a, b):
-    """Return a @ b for a matrix and a matrix or vector, by one thread unless it is big."""
+    """Return a @ b for a matrix and a matrix or vector, with one thread unless the product is big."""
     if a.ndim == 2 and a.__class__ is np.ndarray:
         flops = 2.0 * a.size * (b.shape[1] if b.ndim == 2 else 1)
         if flops > TINY and (flops < WORTH_IT or b.ndim == 1) and available() > 1:
@@ -176,14 +177,15 @@ def product(a, b):
     return a @ b
 
 
-_scratch = threading.local()  # name -> the buffer that this thread uses again
+_scratch = threading.local()  # name -> this thread's reusable buffer
 _KEPT = 1 << 25  # bytes: bigger buffers are not kept between calls
 
 
 def scratch(name, shape, dtype, strides=None):
-    """Return an uninitialised array that this thread reuses: fresh big blocks cost more in page faults than in filling.
+    """Return an uninitialised array that this thread reuses: the page faults of fresh big blocks cost more than filling
+    them.
 
-    Valid until the same thread asks for `name` again."""
+    It is valid until the same thread asks for `name` again."""
     size = math.prod(shape) * dtype.itemsize
     buffer = _scratch.__dict__.get(name)
     if buffer is None or buffer.nbytes < size:
@@ -194,6 +196,6 @@ def scratch(name, shape, dtype, strides=None):
 
 
 def scratch_like(name, x, shape, dtype=None):
-    """Return `scratch` with another shape of as many dimensions as `x` has, in the order in memory of `x`."""
+    """Return `scratch` of another shape with as many dimensions as `x`, and with the memory order of `x`."""
     dtype = dtype or x.dtype
     return scratch(name, shape, dtype, memory.strides_like(x.strides, shape, dtype.itemsize))

@@ -1,7 +1,7 @@
-"""The methods of Tensor that are no operations: what it is, what it becomes, how it is copied, what Python and the
-learner ask of it.
+"""The methods of Tensor that are not operations: properties, conversions, copies, gradients and Python's special
+methods.
 
-Importing this package puts them on the class."""
+Importing this package adds them to the class."""
 
 from ..autograd import nodes  # noqa: F401 (what users see of nodes)
 from . import conversions, copies, facts, gradients, protocols, storage  # noqa: F401

@@ -1,4 +1,4 @@
-"""A tensor as something else: a NumPy array, a number, a list."""
+"""Conversions of a tensor to a NumPy array, a number or a list."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..core.tensor import attach, materialise, wrap
 
 @attach
 class Conversions:
-    """The part of the Tensor class that hands its values out."""
+    """The methods of Tensor that return its values."""
 
     def numpy(self, *, force=False):
         """Return the values as a NumPy array that shares this tensor's memory.
 
-        Raises RuntimeError when the tensor requires grad and gradients are recorded, TypeError off the CPU. Source:
+        Raise RuntimeError if the tensor requires grad and gradients are recorded, TypeError off the CPU. Source:
         torch.Tensor.numpy."""
         if force:
             return self.detach().cpu().numpy()
@@ -42,7 +42,7 @@ class Conversions:
         return wrap(np.asarray(array))
 
     def item(self):
-        """Return the value of a one-element tensor as a Python number. Raises RuntimeError for more elements."""
+        """Return the value of a one-element tensor as a Python number. Raise RuntimeError for more elements."""
         if self._array.size != 1:
             raise fail(
                 RuntimeError,

@@ -1,4 +1,4 @@
-"""Copying and pickling tensors."""
+"""Copy and pickle tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..kernels.reuse import flat
 
 @attach
 class Copies:
-    """The part of the Tensor class behind `copy.deepcopy` and `pickle`."""
+    """The methods of Tensor for `copy.deepcopy` and `pickle`."""
 
     def __deepcopy__(self, memo):
         if id(self) in memo:
@@ -41,8 +41,8 @@ class Copies:
         return t
 
     def _copied_memory(self, memo):
-        """Return a copy of the array, and of the memory that it is a view of. Tensors that are copied together share
-        that memory again."""
+        """Return a copy of the array, with a copy of the memory that it is a view of. Tensors that shared memory share
+        the copy."""
         array, owner = self._array, self._storage.array
         if owner is None or flat(owner) is None or owner.dtype != array.dtype:
             return devices.copied(array), None
@@ -56,7 +56,7 @@ class Copies:
             return as_strided(flat(memory)[start:], array.shape, array.strides), memory
 
     def __reduce_ex__(self, protocol):
-        # None: pickle looks a class up by its module, and Tensor's says "torch"
+        # None: pickle finds a class by its module, but Tensor's module is "torch".
         kind, device = None if type(self) is Tensor else type(self), self._storage.device
         array = np.array(device.backend.to_host(self._array))
         return _rebuild, (kind, array, self.requires_grad, dict(self.__dict__), device)

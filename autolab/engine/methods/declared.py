@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .size import Size
 
     class Declared:
-        """Operators give tensors; further methods are named in `METHODS`."""
+        """Operators that return tensors; further methods are named in `METHODS`."""
 
         data: Tensor
 

@@ -1,4 +1,4 @@
-"""What a tensor is: its sizes, its strides, its place in memory, its kind. Source:
+"""Properties of a tensor: its sizes, strides, memory and dtype. Source:
 https://docs.pytorch.org/docs/2.13/tensors.html"""
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ else:
 
 @attach
 class Facts(Base):
-    """The part of the Tensor class that answers such questions."""
+    """The methods of Tensor that describe it."""
 
     @property
     def shape(self) -> Size:
-        """The sizes of its dimensions, a `Size`. Source: torch.Tensor.shape."""
+        """The sizes of the dimensions, a `Size`. Source: torch.Tensor.shape."""
         return size_of(self._array.shape)
 
     @property
     def device(self) -> device:
-        """Where its memory is, a `torch.device`. Source: torch.Tensor.device."""
+        """The device of the memory, a `torch.device`. Source: torch.Tensor.device."""
         return self._storage.device
 
     @property
     def output_nr(self) -> int:
-        """Which output of its `grad_fn` it is, counted from 0. Source: torch.Tensor.output_nr."""
+        """The number of this output of its `grad_fn`, counted from 0. Source: torch.Tensor.output_nr."""
         return self._nr
 
     @property
     def _version(self) -> int:
-        """How often its memory was changed in place."""
+        """The number of in-place changes of the memory."""
         return self._storage.version
 
     @property
     def _base(self) -> Base | None:
-        """The tensor of whose memory it shows a part; None if it is no view."""
+        """The tensor whose memory this view shares; None if it is not a view."""
         return None if self._view is None else self._view.base
 
     @property
     def ndim(self) -> int:
-        """How many dimensions it has: 0 for a single number. Source: torch.Tensor.ndim."""
+        """The number of dimensions: 0 for a single number. Source: torch.Tensor.ndim."""
         return self._array.ndim
 
     def _is_view(self) -> bool:
@@ -58,69 +58,69 @@ class Facts(Base):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it is on a GPU. Source: torch.Tensor.is_cuda."""
+        """Whether the tensor is on a GPU. Source: torch.Tensor.is_cuda."""
         return self.device.type == "cuda"
 
     @property
     def is_meta(self) -> bool:
-        """Whether it has sizes and no numbers (device 'meta'). Source: torch.Tensor.is_meta."""
+        """Whether the tensor has sizes but no values (device 'meta'). Source: torch.Tensor.is_meta."""
         return self.device.type == "meta"
 
     @property
     def itemsize(self) -> int:
-        """The bytes of one element. Source: torch.Tensor.itemsize."""
+        """The number of bytes of one element. Source: torch.Tensor.itemsize."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all elements. Source: torch.Tensor.nbytes."""
+        """The number of bytes of all elements. Source: torch.Tensor.nbytes."""
         return self._array.size * self.dtype.itemsize
 
     def element_size(self) -> int:
-        """Return the bytes of one element. Source: torch.Tensor.element_size."""
+        """Return the number of bytes of one element. Source: torch.Tensor.element_size."""
         return self.dtype.itemsize
 
     def is_floating_point(self) -> bool:
-        """Return whether its dtype is floating point. Source: torch.Tensor.is_floating_point."""
+        """Return whether the dtype is floating point. Source: torch.Tensor.is_floating_point."""
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Return whether its dtype is complex. Source: torch.Tensor.is_complex."""
+        """Return whether the dtype is complex. Source: torch.Tensor.is_complex."""
         return self.dtype.is_complex
 
     def size(self, dim=None):
-        """Return the shape, or the size of dimension `dim`. Raises IndexError when there is no such dimension."""
+        """Return the shape, or the size of dimension `dim`. Raise IndexError if the dimension does not exist."""
         if dim is None:
             return self.shape
         return self._array.shape[self._place(dim)]
 
     def _place(self, dim):
-        """Return `dim` counted from the front. Raises IndexError when there is no such dimension."""
+        """Return `dim` counted from the front. Raise IndexError if the dimension does not exist."""
         dim = int_argument("size", "dim", 1, dim)
         if not self._array.ndim:
             raise no_dimensions(dim)
         return check_dim(dim, self._array.ndim)
 
     def dim(self) -> int:
-        """Return how many dimensions it has: 0 for a single number. Source: torch.Tensor.dim."""
+        """Return the number of dimensions: 0 for a single number. Source: torch.Tensor.dim."""
         return self._array.ndim
 
     ndimension = dim
 
     def numel(self) -> int:
-        """Return how many elements it has. Source: torch.Tensor.numel."""
+        """Return the number of elements. Source: torch.Tensor.numel."""
         return int(self._array.size)
 
     nelement = numel
 
     def stride(self, dim=None):
-        """Return the steps in elements from one entry to the next, per dimension. A view says where it steps to along a
-        dimension of size 1, too."""
+        """Return the step in elements from one entry to the next, per dimension. A view has its own step even along a
+        dimension of size 1."""
         strides = strides_of(self)
         return strides if dim is None else strides[self._place(dim)]
 
     def storage_offset(self) -> int:
-        """Return where it begins in the memory that it shares with its views, counted in elements. Source:
+        """Return the position of the first element in the memory shared with views, counted in elements. Source:
         torch.Tensor.storage_offset."""
         base = self._storage.array
         if base is None or self._array is base:
@@ -128,16 +128,18 @@ class Facts(Base):
         return (devices.address(self._array) - devices.address(base)) // self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """Return the address of its first element. Source: torch.Tensor.data_ptr."""
+        """Return the address of the first element. Source: torch.Tensor.data_ptr."""
         return devices.address(materialise(self))
 
     def is_contiguous(self) -> bool:
-        """Return whether its elements lie in row-major order, without gaps. Source: torch.Tensor.is_contiguous."""
+        """Return whether the elements are in row-major order in memory, without gaps. Source:
+        torch.Tensor.is_contiguous."""
         return _in_order(self).flags.c_contiguous
 
 
 def _in_order(t):
-    """Return the array of a tensor; an array with four dimensions may be copied into row-major order first."""
+    """Return the array of a tensor; one with four dimensions is copied into row-major order if it is not in this order
+    yet."""
     return materialise(t) if t._array.ndim == 4 else t._array
 
 

@@ -1,4 +1,4 @@
-"""What a tensor offers about gradients: `backward`, `requires_grad_`, `retain_grad`, hooks.
+"""Gradient methods of a tensor: `backward`, `requires_grad_`, `retain_grad`, hooks.
 
 Source: https://docs.pytorch.org/docs/2.13/autograd.html#tensor-autograd-functions"""
 
@@ -24,10 +24,10 @@ else:
 
 @attach
 class Gradients(Base):
-    """The part of the Tensor class that concerns gradients, but for `grad` and `requires_grad`."""
+    """The methods of Tensor about gradients, except `grad` and `requires_grad`."""
 
     def _warn_of_no_gradient(self):
-        """Warn that `.grad` of a result stays empty unless it is retained."""
+        """Warn that `.grad` of a non-leaf stays None without `retain_grad()`."""
         message = (
             "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
             "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
@@ -37,10 +37,10 @@ class Gradients(Base):
         warnings.warn(message, UserWarning, stacklevel=3)
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        """Add the gradient of this tensor to `.grad` of the leaves it was computed from.
+        """Add the gradient of this tensor with respect to each leaf of its graph to the leaf's `.grad`.
 
-        gradient: the vector of the vector-Jacobian product, shaped like this tensor; may be left out for one element.
-        Raises RuntimeError when there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
+        gradient: the vector of the vector-Jacobian product, shaped like this tensor; optional for one element. Raise
+        RuntimeError if there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
         _run(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def _check_requiring(self, value):
@@ -102,13 +102,13 @@ class Gradients(Base):
             message = "only Tensors of floating point dtype can require gradients"
             note = "Gradients need floating-point numbers. Convert with .float() first."
             raise fail(RuntimeError, message, note)
-        # of a result, True says what is so; the attribute refuses it
+        # On a non-leaf, True changes nothing; the attribute would refuse it.
         if not (requires_grad and self._node is not None):
             self.requires_grad = requires_grad
         return self
 
     def retain_grad(self):
-        """Keep the gradient of a non-leaf in `.grad` too. Raises RuntimeError when the tensor requires no grad."""
+        """Keep the gradient of a non-leaf in `.grad` too. Raise RuntimeError if the tensor requires no grad."""
         if not self.requires_grad:
             raise fail(
                 RuntimeError,
@@ -128,7 +128,8 @@ class Gradients(Base):
         return keeper is not None and keeper() is self
 
     def register_hook(self, hook):
-        """Call `hook(grad)` when the gradient of this tensor is there; a returned tensor replaces it."""
+        """Call `hook(grad)` when the gradient of this tensor is complete; a tensor that it returns replaces the
+        gradient."""
         self._check_hookable()
         if self.grad_fn is not None:
             return self._node.node_hooks().add_tensor_hook(self._nr, hook)

@@ -1,4 +1,4 @@
-"""What Python asks of a tensor: its truth, a number, a length, its elements, its text.
+"""Python's special methods of a tensor: conversion to bool or a number, length, iteration, text.
 
 Source: https://docs.pytorch.org/docs/2.13/tensors.html, and `torch/_tensor.py`."""
 
@@ -15,7 +15,7 @@ from ..exact.printing import tensor_repr
 
 @attach
 class Protocols:
-    """The part of the Tensor class behind `bool(t)`, `float(t)`, `len(t)`, `for row in t`, `repr(t)` and the like."""
+    """The methods of Tensor behind `bool(t)`, `float(t)`, `len(t)`, `for row in t`, `repr(t)` and similar."""
 
     def __bool__(self):
         if self._array.size != 1:

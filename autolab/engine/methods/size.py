@@ -10,8 +10,8 @@ from typing import Any, SupportsIndex
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor, a tuple in every respect; slicing, `+` and `*` give a `Size` again. Raises TypeError for
-    an item that is no integer. Source: https://pytorch.org/docs/stable/size.html
+    """The shape of a tensor: a tuple whose slices, sums and products with `+` and `*` are a `Size` again. Raise
+    TypeError for an item that is not an integer. Source: https://pytorch.org/docs/stable/size.html
 
     >>> torch.ones(2, 3).shape + (4,), torch.Size([2, 3]).numel()
     (torch.Size([2, 3, 4]), 6)
@@ -50,4 +50,4 @@ class Size(tuple[int, ...]):
 
 size_of: functools.partial[Size] = functools.partial(
     tuple.__new__, Size
-)  # no checks: for what is known to be a shape
+)  # no checks, because the value is known to be a shape

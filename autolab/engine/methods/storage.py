@@ -1,4 +1,4 @@
-"""The memory below a tensor, which its views share: `x.storage()`."""
+"""The memory of a tensor, which its views share: `x.storage()`."""
 
 import warnings
 
@@ -8,7 +8,7 @@ from ..kernels.reuse import flat
 
 
 class TypedStorage:
-    """The elements of a tensor's memory, in one row. Source: torch.storage.TypedStorage.
+    """The elements of a tensor's memory, in one dimension. Source: torch.storage.TypedStorage.
 
     >>> x = torch.arange(6).view(2, 3)
     >>> x[:, 1].storage().tolist()
@@ -36,11 +36,11 @@ class TypedStorage:
         return self._elements.tolist()
 
     def data_ptr(self):
-        """Return the address of the first element: equal for tensors that share their memory."""
+        """Return the address of the first element; tensors that share their memory have the same address."""
         return devices.address(self._elements)
 
     def nbytes(self):
-        """Return the bytes of all elements."""
+        """Return the number of bytes of all elements."""
         return self._elements.size * self.dtype.itemsize
 
     def __repr__(self):
@@ -54,10 +54,10 @@ TypedStorage.__module__ = "torch.storage"
 
 @attach
 class Storages:
-    """The part of the Tensor class that shows its memory."""
+    """The methods of Tensor that show its memory."""
 
     def storage(self):
-        """Return the memory of the tensor, which its views share, in one row. Source: torch.Tensor.storage."""
+        """Return the memory of the tensor, which its views share, in one dimension. Source: torch.Tensor.storage."""
         message = "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
         message += "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
         message += "tensor.untyped_storage() instead of tensor.storage()"
