@@ -1,4 +1,4 @@
-"""`torch.amp`: automatic mixed precision, that is `autocast` and `GradScaler`. Source:
+"""`torch.amp`: automatic mixed precision with `autocast` and `GradScaler`. Source:
 https://docs.pytorch.org/docs/2.13/amp.html"""
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __getattr__ = _absent.getattr_of("torch.amp")
 
 
 class GradScaler:
-    """Multiply the loss so that small float16 gradients do not become zero, and divide the gradients again before the
-    step. Source: torch.amp.GradScaler.
+    """Scale the loss up, so that small float16 gradients do not become zero, and scale the gradients down again before
+    the step. Source: torch.amp.GradScaler.
 
-    The factor is halved after gradients with inf or NaN, whose step is left out, and doubled after `growth_interval`
-    good steps. Does nothing unless `enabled`.
+    If gradients contain inf or NaN, the step is skipped and the factor halved; after `growth_interval` good steps it is
+    doubled. Nothing happens unless `enabled`.
     """
 
     def __init__(
@@ -58,15 +58,15 @@ class GradScaler:
         }
 
     def is_enabled(self) -> bool:
-        """Return whether it scales at all."""
+        """Return whether scaling is enabled."""
         return self._enabled
 
     def get_scale(self) -> float:
-        """Return the factor; 1.0 when disabled."""
+        """Return the factor; 1.0 if disabled."""
         return self._state["scale"] if self._enabled else 1.0
 
     def scale(self, outputs: Any) -> Any:
-        """Return a tensor, or a list of tensors, times the factor. Raises ValueError for anything else."""
+        """Return a tensor, or a list of tensors, times the factor. Raise ValueError for anything else."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -81,7 +81,7 @@ class GradScaler:
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of the optimizer's parameters by the factor, for example before they are clipped.
 
-        Raises RuntimeError when that was done already, ValueError for float16 gradients."""
+        Raise RuntimeError if they are already divided, ValueError for float16 gradients."""
         if not self._enabled:
             return
         self._check_used("unscale_")
@@ -111,7 +111,7 @@ class GradScaler:
         self._found[optimizer] = float(not all(finite))
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Divide the gradients, unless `unscale_` did, and call `optimizer.step()` if all of them are finite."""
+        """Divide the gradients, unless `unscale_` did, and call `optimizer.step()` if all gradients are finite."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -127,7 +127,7 @@ class GradScaler:
         return None if self._found[optimizer] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Change the factor for the next step; to `new_scale` if it is given."""
+        """Update the factor for the next step; set it to `new_scale` if given."""
         if not self._enabled:
             return
         self._check_used("update")
@@ -148,11 +148,11 @@ class GradScaler:
         self._found, self._stepped = {}, set()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the factor and the settings; an empty dict when disabled."""
+        """Return the factor and the settings; an empty dict if disabled."""
         return dict(self._state) if self._enabled else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned. Raises RuntimeError for an empty dict."""
+        """Load the result of `state_dict`. Raise RuntimeError for an empty dict."""
         if not self._enabled:
             return
         if not state_dict:

@@ -1,4 +1,4 @@
-"""Write `autolab/engine/absent.txt`: the public names of PyTorch 2.13 that autolab lacks, one module a line.
+"""Write `autolab/engine/absent.txt`: the public names of PyTorch 2.13 that autolab lacks, one module per line.
 
 python tools/absent.py          needs PyTorch 2.13; torchvision's line and the advice for absent names are kept
 """
@@ -17,7 +17,7 @@ MODULES = (
 
 
 def public(module) -> set[str]:
-    """Return the names of a module that a program may ask for: its own, and its submodules."""
+    """Return the public names of a module: its own names and its submodules."""
     submodules, own = set(), set()
     for name, thing in vars(module).items():
         if isinstance(thing, types.ModuleType):
@@ -41,7 +41,7 @@ def main() -> None:
     for name in MODULES:
         full = "torch" if name == "torch" else f"torch.{name}"
         theirs = importlib.import_module(full)
-        if name in ("nn.functional", "linalg"):  # their `__all__` leaves functions out
+        if name in ("nn.functional", "linalg"):  # their `__all__` lacks some functions
             vars(theirs).pop("__all__", None)
         ours = importlib.import_module(full.replace("torch", "autolab", 1))
         absent = sorted(n for n in public(theirs) if not has(ours, n))

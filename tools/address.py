@@ -1,7 +1,6 @@
-"""Change the repository's address wherever it stands: `python tools/address.py OWNER/NAME`.
+"""Change the repository's address in all files: `python tools/address.py OWNER/NAME`.
 
-pyproject.toml has the current address; badges, the citation file, Binder and the documentation
-repeat it.
+pyproject.toml defines the current address; badges, the citation file, Binder and the documentation repeat it.
 """
 
 import subprocess
@@ -13,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def forms(repository: str) -> list[str]:
-    """Return the forms in which OWNER/NAME appears in files: GitHub's and its pages' addresses."""
+    """Return the forms of OWNER/NAME in files: the addresses of GitHub and its pages."""
     owner, name = repository.split("/")
     hosts = (
         "github.com",

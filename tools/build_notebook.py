@@ -122,8 +122,8 @@ def build(name: str) -> nbformat.NotebookNode:
 
 
 def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Return the outputs with neighbouring pieces of the same stream joined, because timing decides
-    how the kernel splits it."""
+    """Return the outputs with adjacent pieces of the same stream joined, because the timing decides where the kernel
+    splits it."""
     found: list[nbformat.NotebookNode] = []
     for output in outputs:
         if output.output_type == "stream" and found and found[-1].get("name") == output.name:
@@ -139,7 +139,7 @@ def _anonymous(line: str) -> str:
 
 
 def stale(name: str) -> list[str]:
-    """Return what differs between a stored notebook and its source, one line each."""
+    """Return the differences between a stored notebook and its source, one line each."""
     stored = nbformat.read(COURSE / f"{name}.ipynb", as_version=4).cells
     source = cells(COURSE / "src" / name)
     if len(stored) != len(source):
@@ -153,8 +153,8 @@ def stale(name: str) -> list[str]:
 
 
 def write_prose(name: str) -> bool:
-    """Write the text cells of a stored notebook from its source and keep the outputs; return whether that was possible:
-    not where a code cell differs."""
+    """Write the text cells of a stored notebook from its source and keep the outputs. Return whether that was possible:
+    it is not if a code cell differs."""
     stored, source = (
         nbformat.read(COURSE / f"{name}.ipynb", as_version=4),
         cells(COURSE / "src" / name),

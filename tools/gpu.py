@@ -3,7 +3,7 @@
     python3 tools/gpu.py                 # needs numpy, cupy and pytest, and downloads nothing
     python3 tools/gpu.py --device sim    # a rehearsal on a simulated GPU; times are not measured and not saved
 
-The report goes to benchmarks/results/<date>-<device>.md. Where PyTorch has CUDA, it is timed on the same GPU.
+The report is written to benchmarks/results/<date>-<device>.md. If PyTorch has CUDA, it is timed on the same GPU.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ COMPUTES = {"code", "setup", "exercise"}
 
 
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Import packages that only show things as objects that accept every call, installed or not."""
+    """An importer that replaces packages for display by objects that accept every call, whether or not the packages are
+    installed."""
 
     def find_spec(self, name, path, target=None):
         if name.split(".")[0] in PRESENTATION:
@@ -46,7 +47,7 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def run_lesson() -> list[str]:
-    """Run the cells of lesson 2 that compute; return a sentence for each cell that did not do what it should."""
+    """Run the computing cells of lesson 2. Return one sentence for each cell that failed or gave a wrong result."""
     sys.meta_path.insert(0, StandIns())
     os.chdir(ROOT / "course")
     cells = json.loads(Path("02_gpu.ipynb").read_text(encoding="utf-8"))["cells"]
@@ -71,7 +72,7 @@ def run_lesson() -> list[str]:
 
 
 def run(*command: str) -> tuple[bool, str]:
-    """Run a Python program, showing what it prints; return whether it succeeded, and its last line."""
+    """Run a Python program and show its output. Return whether it succeeded, and its last line."""
     last = ""
     with subprocess.Popen(
         [sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -83,7 +84,7 @@ def run(*command: str) -> tuple[bool, str]:
 
 
 def operation_tests(device: str) -> list[str]:
-    """Return the arguments with which Python runs the tests of operations on the device."""
+    """Return the command-line arguments that run the tests of operations on the device."""
     names = [f"tests/engine/test_{name}.py" for name in ("ops_devices", "devices_demands")]
     chosen = ["-m", "gpu"] if device == "cuda" else ["-k", "sim"]
     if importlib.util.find_spec("xdist"):

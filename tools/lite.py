@@ -1,12 +1,11 @@
-"""Build the site that runs the course in a browser alone (JupyterLite). `make lite` does it, or,
-with the packages of tools/lite.txt and the kit installed:
+"""Build the site that runs the whole course in a browser (JupyterLite). `make lite` does it, or, with the packages of
+tools/lite.txt and the kit installed:
 
     python tools/lite.py build/lite
 
-The site has the learner's copies of the lessons, a wheel of the kit, and wheels of the packages
-that Pyodide lacks. Python itself, NumPy and Matplotlib come from Pyodide's address when a notebook
-is opened, so the first visit needs the internet, or a copy of Pyodide on the site (`--pyodide`, see
-docs/where_it_runs.md).
+The site contains the learner's copies of the lessons, a wheel of the kit, and wheels of the packages that Pyodide
+lacks. Python itself, NumPy and Matplotlib are loaded from Pyodide's address when a notebook is opened. The first visit
+therefore needs the internet, or a copy of Pyodide on the site (`--pyodide`, see docs/where_it_runs.md).
 
 Addresses: lab/index.html?path=start.md, notebooks/index.html?path=01_graphs.ipynb.
 """
@@ -37,15 +36,14 @@ PURE = [
     "typing_extensions",
 ]
 KEPT = set(".html .js .mjs .css .json .ipynb .md .whl .zip .wasm .woff2 .ico .png".split())
-"""The kinds of files that later visits need."""
-PYTHON = "3.14"  # the Python of Pyodide 314
+"""The types of files that later visits need."""
+PYTHON = "3.14"  # the Python version of Pyodide 314
 INSTALL = """# The kit is installed from this site, into this browser tab.
 %pip install -q autolab-kit matplotlib"""
 
 
 def wheels(folder: Path) -> list[Path]:
-    """Return the kit's own wheel, built now, and the wheels of the pure Python packages that it
-    needs."""
+    """Build the kit's wheel. Return its path, and the wheels of the pure Python packages that the kit needs."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)], check=True)
     without_course(next(folder.glob("autolab_kit-*.whl")))
@@ -57,7 +55,7 @@ def wheels(folder: Path) -> list[Path]:
 
 
 def without_course(wheel: Path) -> None:
-    """Remove the course from the kit's wheel, 1.4 of 3.8 MB: the site itself has the notebooks."""
+    """Remove the course from the kit's wheel, 1.4 of 3.8 MB, because the site itself has the notebooks."""
     with zipfile.ZipFile(wheel) as file:
         kept = [name for name in file.namelist() if not name.startswith("autolab/_course/")]
         content = {name: file.read(name) for name in kept}
@@ -67,8 +65,8 @@ def without_course(wheel: Path) -> None:
 
 
 def contents(folder: Path) -> None:
-    """Write the learner's copies of the course and the start page. The cell that prepares Colab
-    installs the packages that Pyodide lacks."""
+    """Write the learner's copies of the course and the start page. The Colab setup cell installs the packages that
+    Pyodide lacks."""
     os.environ["AUTOLAB_PROGRESS"] = (
         "off"  # the start page must not show the builder's own progress
     )
@@ -95,7 +93,7 @@ def contents(folder: Path) -> None:
 
 
 def keep_offline(site: Path) -> None:
-    """Let the site's service worker keep its files for later visits without a network (tools/lite_offline.js)."""
+    """Make the site's service worker store its files for later visits without a network (tools/lite_offline.js)."""
     files = [
         path.relative_to(site).as_posix()
         for path in sorted(site.rglob("*"))
@@ -109,8 +107,8 @@ def keep_offline(site: Path) -> None:
 
 
 def build(output: Path, pyodide: Path | None = None) -> None:
-    """Write the site to `output`, which is emptied first. pyodide: a folder with Pyodide's files,
-    to be copied into the site."""
+    """Build the site in the folder `output`, which is emptied first. pyodide: a folder with Pyodide's files to copy
+    into the site."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         for part in ("wheels", "contents", "lite"):
@@ -131,7 +129,7 @@ def build(output: Path, pyodide: Path | None = None) -> None:
             f"--output-dir={work / 'site'}",
         ]
         command += [f"--contents={work / 'contents'}"]
-        # `--settings-overrides` does not reach the extension that saves widgets, but this file does
+        # `--settings-overrides` does not reach the extension that saves widgets, but this file does.
         settings = ROOT / "autolab" / "widgets" / "jupyterlab.json"
         shutil.copy(settings, work / "lite" / "overrides.json")
         command += [f"--piplite-wheels={wheel}" for wheel in wheels(work / "wheels")]

@@ -3,11 +3,11 @@ lite`.
 
     AUTOLAB_CHROMIUM=/usr/bin/chromium python tools/lite_check.py build/lite-check [LESSON ...]
 
-build/lite-check: a site that `tools/lite.py --pyodide build/pyodide` built. Its JupyterLite is the published one,
-0.8.6, but its Pyodide is 0.27.7, because only that version's NumPy is on a registry (tools/pyodide.py). For each
-lesson: every cell runs, no cell fails unless its tag says so, and what it says is what the notebook stores. At last
-a learner draws a digit, answers a question and steps an explorer, and finds the answer again in a second visit, which
-has no network. `walk` as LESSON does this alone.
+build/lite-check: a site built by `tools/lite.py --pyodide build/pyodide`. Its JupyterLite is the published version
+0.8.6, but its Pyodide is 0.27.7, because only the NumPy of that version is on a registry (tools/pyodide.py). For each
+lesson, every cell runs, no cell fails unless its tag allows it, and the outputs equal the stored ones. Finally a
+learner draws a digit, answers a question and steps an explorer, and finds the answer again in a second visit without a
+network. LESSON `walk` runs this last part alone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LESSONS = [
     for path in sorted((ROOT / folder).glob("*.ipynb"))
 ]
 OLDER_KERNEL = "jupyterlite-pyodide-kernel==0.6.1"
-"""Its piplite works with the micropip of Pyodide 0.27."""
+"""A piplite that works with the micropip of Pyodide 0.27."""
 PATIENCE = 600_000  # milliseconds for a lesson
 PANEL = "window.jupyterapp.shell.currentWidget"
 CELLS = f"{PANEL}.content.widgets"
@@ -94,7 +94,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def served(site: Path) -> Iterator[str]:
-    """Serve the site and return its address."""
+    """Serve the site inside the block, and yield its address."""
     handler = functools.partial(Handler, directory=str(site))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -133,7 +133,7 @@ class Notebook:
         )
 
     def run_all(self) -> float:
-        """Run every cell, as the menu does. Returns the seconds that it took."""
+        """Run every cell, as the menu command does. Return the time in seconds."""
         started = time.monotonic()
         self.page.evaluate(
             "() => window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => null)"
@@ -149,7 +149,7 @@ class Notebook:
         return {id: (count, outputs) for id, count, outputs in listed}
 
     def show(self, word: str) -> Locator:
-        """Scroll to the first cell whose code has this word, and return the cell."""
+        """Scroll to the first cell whose code contains this word, and return the cell."""
         self.page.evaluate(
             f"""async (word) => {{
               const panel = {PANEL}.content;
@@ -163,7 +163,8 @@ class Notebook:
 
 
 def cpu_seconds() -> float:
-    """Return the CPU seconds of this process's descendants: the browser's. They depend less on the machine's load."""
+    """Return the CPU seconds of this process's descendants, that is, the browser. They depend less on the machine's
+    load."""
     ticks, parents = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -189,7 +190,7 @@ def rules() -> list[tuple[str, str]]:
 
 
 def said(outputs: list[dict[str, Any]], replacements: list[tuple[str, str]]) -> list[str]:
-    """Return the lines that outputs print or show as text, sorted, because widgets and prints may change places."""
+    """Return the lines that outputs print or show as text, sorted, because the order of widgets and prints may vary."""
     lines: list[str] = []
     for output in outputs:
         stream = output["output_type"] == "stream" and output["name"] == "stdout"
@@ -202,7 +203,7 @@ def said(outputs: list[dict[str, Any]], replacements: list[tuple[str, str]]) -> 
 
 
 def differences(lesson: str, cells: dict[str, tuple[int | None, list]]) -> list[str]:
-    """Return what is wrong with a lesson that ran, one line each."""
+    """Return the errors of a lesson that ran, one line each."""
     stored = json.loads((ROOT / "course" / f"{lesson}.ipynb").read_text(encoding="utf-8"))["cells"]
     wrong, replacements = [], rules()
     for cell in (cell for cell in stored if cell["cell_type"] == "code"):
@@ -223,7 +224,7 @@ def differences(lesson: str, cells: dict[str, tuple[int | None, list]]) -> list[
 
 
 def check(address: str, lesson: str) -> list[str]:
-    """Run all cells of a lesson and print the time and memory. Return what is wrong."""
+    """Run all cells of a lesson, and print its time and memory. Return its errors."""
     with tempfile.TemporaryDirectory() as profile, browser(profile) as context:
         opened = time.monotonic()
         notebook = Notebook(context, address, lesson)
@@ -244,7 +245,7 @@ def check(address: str, lesson: str) -> list[str]:
 
 # -- a learner ---------------------------------------------------------------------------------------------------------
 def walk(site: Path) -> list[str]:
-    """Learn in lesson 1, then come back without a network. Return what is wrong."""
+    """Act as a learner: work in lesson 1, and come back without a network. Return the errors."""
     with tempfile.TemporaryDirectory() as profile:
         with served(site) as address, browser(profile) as context:
             notebook = Notebook(context, address, "01_graphs")
@@ -283,7 +284,7 @@ KEPT = """async () => {
   const name = (await caches.keys()).find((name) => name.startsWith("autolab-lite-"));
   return Boolean(name && (await (await caches.open(name)).match(new URL("../offline", location.href).href)));
 }"""
-"""Whether all of the site's files are kept for visits without a network."""
+"""Whether the service worker has stored all files of the site for visits without a network."""
 
 
 def main() -> int:

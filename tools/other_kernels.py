@@ -1,5 +1,5 @@
-"""Run the tests of trained results with other OpenBLAS kernels than this processor's own. Training
-amplifies differences in the last digit, but tests and lessons must hold on every processor.
+"""Run the tests of trained results with OpenBLAS kernels of other processors. Training amplifies differences in the
+last digit, but tests and lessons must pass on every processor.
 
     python tools/other_kernels.py              tests marked "trained" and lesson 3 with the oldest kernels
     python tools/other_kernels.py --all        every unit test and lesson, all kernels, one thread and two (an hour)
@@ -24,7 +24,7 @@ NOTEBOOKS = ["--nbval", "--nbval-sanitize-with", "autolab/classroom/nbval_saniti
 
 
 def main() -> int:
-    """Print a line for each run; the exit status is 1 if one of them failed."""
+    """Print a line for each run; the exit status is 1 if a run failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--all", action="store_true", help="every unit test and every lesson")
     everything = parser.parse_args().all
@@ -54,8 +54,8 @@ def main() -> int:
 
 
 def run(given: tuple[str, int, list[str]]) -> int:
-    """Run tests with these kernels and this many threads. Return a line about the result, and 1 if
-    a test failed."""
+    """Run tests with these kernels and this number of threads. Return a line about the result, and 1 if a test
+    failed."""
     name, threads, arguments = given
     start = time.monotonic()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]

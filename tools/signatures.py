@@ -1,17 +1,15 @@
-"""Write `autolab/engine/exact/signatures.txt`: PyTorch's signatures of autolab's functions and
-methods that take more than tensors.
+"""Write `autolab/engine/exact/signatures.txt`: PyTorch's signatures of autolab's functions and methods with arguments
+other than tensors.
 
     python tools/signatures.py          needs PyTorch 2.13: its type stubs, for torch.linalg its schemas
 
-PyTorch's functions written in Python are left out, because Python binds their arguments in the
-usual way.
+PyTorch's functions written in Python are left out, because Python binds their arguments in the usual way.
 
-Each line has a place (`f` torch, `m` Tensor, `linalg`, `special`, `nn.functional`), a name, and the
-signatures in PyTorch's order. `Number?` may be None; `int[1]` is a list that may be given as one
-int; a `size` may be a tensor of one integer, also with one dimension; an `operand` is a tensor or a
-number; `~` marks signatures that PyTorch accepts but does not list; OPTIONS are the keywords of
-functions that create tensors. A method without signatures has those of the function, without
-`input` and `out`.
+Each line has a place (`f` torch, `m` Tensor, `linalg`, `special`, `nn.functional`), a name, and the signatures in
+PyTorch's order. `Number?` may be None; `int[1]` is a list, or one int; a `size` may be a tensor of one integer, also
+with one dimension; an `operand` is a tensor or a number; `~` marks signatures that PyTorch accepts but does not list;
+OPTIONS are the keywords of functions that create tensors. A method without signatures has the signatures of the
+function, without `input` and `out`.
 """
 
 import ast
@@ -41,7 +39,7 @@ DIVIDED = [
     "operand other, *, str? rounding_mode",
     "Number other, *, str? rounding_mode",
 ]
-# names whose stub does not say what the parser accepts, or that are not supported here
+# Functions whose stub does not match what the parser accepts, or has parts that autolab does not support.
 TYPED_BY_HAND = {
     ("f", "nonzero"): ["Tensor input, *, bool as_tuple=False, Tensor? out=None"],
     ("m", "nonzero"): ["", "*, bool as_tuple"],
@@ -105,7 +103,7 @@ TYPED_BY_HAND = {
         "object obj, *, dtype? dtype=None, device? device=None, bool? copy=None, bool? requires_grad=None"
     ],
 }
-# names whose second operand may be a number
+# Functions whose second operand may be a number.
 NUMBERS_TOO = {
     "add",
     "div",
@@ -118,9 +116,9 @@ NUMBERS_TOO = {
     "copy",
     "floor_divide",
 }
-# names whose first operand may be a number, too
+# Functions whose first operand may be a number, too.
 NUMBERS_FIRST = {"add", "div", "sub"}
-# handled by PyTorch's parser; functions written in Python bind as usual
+# The types of functions whose arguments PyTorch's parser binds; Python binds the arguments of others.
 PARSED = (types.BuiltinFunctionType, types.MethodDescriptorType)
 DTYPES = {("linalg", "dtype")}
 
@@ -135,8 +133,7 @@ def kind(text):
 
 
 def stubs(path, inside=None):
-    """Return the signatures of every function in a stub by name, as [(name, type, default, keyword
-    only)]."""
+    """Return the signatures of every function in a stub by name, as [(name, type, default, keyword only)]."""
     body = ast.parse(path.read_text()).body
     if inside:
         body = next(n for n in body if isinstance(n, ast.ClassDef) and n.name == inside).body
@@ -162,7 +159,7 @@ def stubs(path, inside=None):
 
 
 def schemas(prefix, names):
-    """Return the same for functions that have only schemas."""
+    """Return the same as `stubs`, for functions that have only schemas."""
     found = {}
     for name in names:
         known = torch._C._jit_get_schemas_for_operator(f"aten::{prefix}{name}")
@@ -200,8 +197,7 @@ def _dtype(prefix, argument):
 
 
 def written(form):
-    """Return one signature as text, or None for types that autolab lacks: names of dimensions,
-    symbolic numbers."""
+    """Return one signature as text. Return None for types that autolab lacks: names of dimensions, symbolic numbers."""
     parts, star = [], False
     for name, text, default, only in form:
         try:
@@ -225,7 +221,7 @@ def as_method(form):
 
 
 def worth(forms):
-    """Return whether there is more to check than tensors and numbers."""
+    """Return whether the signatures need checks beyond tensors and numbers."""
     parts = [part for form in forms for part in form.split(", ") if part]
     return any(
         not part.startswith(("Tensor input", "operand", "Tensor? out", "*")) for part in parts
@@ -268,7 +264,7 @@ def lines():
                 functions[name] = texts
             whole = functions.get(name) or functions.get(name.removesuffix("_")) or []
             derived = [as_method(f) for f in whole if not f.startswith("~")]
-            # functions that create tensors; their stubs also have signatures that the parser does not list
+            # For functions that create tensors, stubs also list signatures that the parser does not list.
             if any(OPTIONS in t for t in texts):
                 texts = [t for t in texts if " requires_grad" not in t or OPTIONS in t]
             composed = not hasattr(getattr(module, name), "op")

@@ -1,13 +1,13 @@
-"""Run notebooks without what a Python in a browser (Pyodide) lacks: threads, processes, ctypes, multiprocessing,
-several BLAS threads, and any Graphviz.
+"""Run notebooks without the features that Python in a browser (Pyodide) lacks: threads, processes, ctypes,
+multiprocessing, several BLAS threads, and any Graphviz.
 
     python tools/without.py                     # every lesson
     python tools/without.py course/01_graphs.ipynb
 
-Each cell runs in this process, in an IPython shell like that of JupyterLite's kernel. A cell is
-reported, and the exit status is 1, if it fails without the tag `raises-exception`, or has the tag
-and does not fail. The seconds of each lesson and its slowest cell are printed, too. It does not
-test 32-bit positions, which only a browser has (tests/engine/test_32_bit.py does).
+Each cell runs in this process, in an IPython shell like the shell of JupyterLite's kernel. A cell is reported, and the
+exit status is 1, if it fails without the tag `raises-exception`, or has the tag and does not fail. The time of each
+lesson and its slowest cell are printed, too. This does not test 32-bit positions, which only a browser has
+(tests/engine/test_32_bit.py does).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "AUTOLAB_PROGRESS": "off", "MPLBACKEND"
 
 
 def take_away() -> None:
-    """Remove from this process what a browser lacks. Call it after NumPy and IPython are imported,
-    because here they need more than there."""
+    """Remove the features that a browser lacks from this process. Call it after NumPy and IPython are imported, because
+    here they need these features."""
 
     def no_thread(*_: Any, **__: Any) -> NoReturn:
         raise RuntimeError("can't start new thread")
@@ -60,12 +60,12 @@ def take_away() -> None:
         if name.split(".")[0] in ("ctypes", "_ctypes", "multiprocessing")
     ]:
         del sys.modules[name]
-    sys.modules.update(dict.fromkeys(MISSING))  # importing these raises ImportError
-    sys.modules["fcntl"] = types.ModuleType("fcntl")  # an empty module in JupyterLite
+    sys.modules.update(dict.fromkeys(MISSING))  # importing these modules raises ImportError
+    sys.modules["fcntl"] = types.ModuleType("fcntl")  # JupyterLite has an empty module
 
 
 def run(path: Path) -> list[str]:
-    """Run a notebook's cells and return what went wrong, a line for each cell."""
+    """Run a notebook's cells and return their errors, one line per cell."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -101,7 +101,7 @@ def run(path: Path) -> list[str]:
 
 
 def main() -> int:
-    """Run the given notebooks, or the course, each in a process of its own; return the exit status."""
+    """Run the given notebooks, or the course, each in its own process; return the exit status."""
     notebooks = [Path(name).resolve() for name in sys.argv[1:]] or sorted(COURSE.rglob("*.ipynb"))
     if len(notebooks) > 1:
         failed = [

@@ -26,13 +26,14 @@ class _VariableType(type):
 
 
 class Variable(metaclass=_VariableType):
-    """`Variable(t, requires_grad=True)` of tutorials from before PyTorch 0.4: a tensor that shares memory with `t`."""
+    """A tensor that shares memory with `t`: `Variable(t, requires_grad=True)`, as in tutorials from before PyTorch
+    0.4."""
 
     def __new__(cls, data: Tensor, requires_grad: bool = False) -> Tensor:  # type: ignore[misc]
         return data.detach().requires_grad_(requires_grad)
 
 
 def __getattr__(name):
-    if name == "profiler":  # loaded when it is asked for
+    if name == "profiler":  # loaded on first use
         return import_module(f"{__name__}.profiler")
     raise _absent.error("torch.autograd", name)

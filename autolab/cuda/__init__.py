@@ -1,8 +1,8 @@
-"""`torch.cuda`: the GPUs there are, their memory, streams and times. Source:
+"""`torch.cuda`: the available GPUs, their memory, streams and timing. Source:
 https://docs.pytorch.org/docs/2.13/cuda.html
 
-Three kinds of machine: with a GPU and CuPy, 'cuda' is the GPU; after `simulate()`, 'cuda' is a simulated GPU on any
-machine; otherwise asking is safe (`is_available()` is False) and using raises, as in PyTorch without CUDA.
+There are three cases. With a GPU and CuPy, 'cuda' is the GPU. After `simulate()`, 'cuda' is a simulated GPU on any
+machine. Otherwise `is_available()` is False and using 'cuda' raises an error, as in PyTorch without CUDA.
 """
 
 from importlib import import_module as _import_module
@@ -44,7 +44,7 @@ from .types import *  # noqa: F403 - FloatTensor and its kin, by dtype
 
 
 def __getattr__(name):
-    if name == "amp":  # loaded when asked for
+    if name == "amp":  # loaded on first use
         return _import_module("autolab.cuda.amp")
     raise _absent.error("torch.cuda", name)
 

@@ -1,4 +1,4 @@
-"""How much of a GPU's memory is in use. All numbers are bytes.
+"""GPU memory statistics. All numbers are bytes.
 
 Without any GPU the counts are 0, as in PyTorch. Source: https://docs.pytorch.org/docs/2.13/cuda.html#memory-management
 """
@@ -19,7 +19,7 @@ def _count(name: str, device: DeviceLike) -> int:
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
-    """Return the bytes that tensors on the device occupy now. Source: torch.cuda.memory_allocated"""
+    """Return the bytes that tensors on the device use now. Source: torch.cuda.memory_allocated"""
     return _count("allocated", device)
 
 
@@ -29,23 +29,23 @@ def memory_reserved(device: DeviceLike = None) -> int:
 
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
-    """Return the most that tensors occupied since the start or `reset_peak_memory_stats`. Source:
+    """Return the largest number of bytes that tensors used since the start or `reset_peak_memory_stats`. Source:
     torch.cuda.max_memory_allocated"""
     return _count("peak_allocated", device)
 
 
 def max_memory_reserved(device: DeviceLike = None) -> int:
-    """Return the most that was reserved. Source: torch.cuda.max_memory_reserved"""
+    """Return the largest number of reserved bytes. Source: torch.cuda.max_memory_reserved"""
     return _count("peak_reserved", device)
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
-    """Let the peaks start again from what is in use now. Source: torch.cuda.reset_peak_memory_stats"""
+    """Reset the peaks to the memory in use now. Source: torch.cuda.reset_peak_memory_stats"""
     backend(device).pool.reset_peak()
 
 
 def empty_cache() -> None:
-    """Give reserved memory that no tensor uses back to the device. Source: torch.cuda.empty_cache"""
+    """Return reserved memory that no tensor uses to the device. Source: torch.cuda.empty_cache"""
     for b in _devices.backends("cuda"):
         b.pool.empty_cache()
 

@@ -1,4 +1,4 @@
-"""Which GPUs there are, what they are like, and which one is current."""
+"""The available GPUs, their properties, and the current GPU."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..engine.core.errors import fail
 
 
 def backend(device: DeviceLike = None) -> Any:
-    """Return the backend of a GPU given as in `torch.cuda`: None (the current one), a number, a string such as 'sim:0'
+    """Return the backend of a GPU, named as in `torch.cuda`: None (the current one), a number, a string such as 'sim:0'
     or a `torch.device`.
 
-    Raises AssertionError where there is no GPU, ValueError for a device that is none."""
+    Raise AssertionError if there is no GPU, ValueError for a device that is not a GPU."""
     if device is None:
         device = "cuda"
     d = _devices.device(device)
@@ -33,24 +33,24 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """Return how many GPUs can be used. Source: torch.cuda.device_count"""
+    """Return the number of GPUs. Source: torch.cuda.device_count"""
     return len(_devices.backends("cuda"))
 
 
 def current_device() -> int:
-    """Return the number of the GPU that 'cuda' means. Source: torch.cuda.current_device"""
+    """Return the number of the current GPU, to which 'cuda' refers. Source: torch.cuda.current_device"""
     return backend().device.index
 
 
 def set_device(device: DeviceLike) -> None:
-    """Make 'cuda' mean this GPU. Source: torch.cuda.set_device"""
+    """Make this GPU the current one, to which 'cuda' refers. Source: torch.cuda.set_device"""
     b = backend(device)
     _devices.set_current_index(b.device.type, b.device.index)
     b.use()
 
 
 class device:
-    """`with torch.cuda.device(1):` makes 'cuda' mean that GPU inside the block. Source: torch.cuda.device"""
+    """Make another GPU the current one inside a block: `with torch.cuda.device(1):`. Source: torch.cuda.device"""
 
     def __init__(self, device: DeviceLike) -> None:
         self.idx = backend(device).device.index
@@ -65,12 +65,13 @@ class device:
 
 
 def synchronize(device: DeviceLike = None) -> None:
-    """Wait until the GPU has done all that was asked of it. Source: torch.cuda.synchronize"""
+    """Wait until the GPU has finished all queued work. Source: torch.cuda.synchronize"""
     backend(device).synchronize()
 
 
 def get_device_name(device: DeviceLike = None) -> str:
-    """Return the GPU's name; a simulated one says that it is ("Simulated T4"). Source: torch.cuda.get_device_name"""
+    """Return the GPU's name; the name of a simulated GPU says so ("Simulated T4"). Source:
+    torch.cuda.get_device_name"""
     return backend(device).name
 
 
@@ -81,8 +82,8 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _CudaDeviceProperties:
-    """What a GPU is like: its name, compute capability, memory (bytes), number of multiprocessors. `is_simulated` is
-    autolab's own."""
+    """The properties of a GPU: name, compute capability, memory (bytes), number of multiprocessors. Only autolab has
+    `is_simulated`."""
 
     name: str
     major: int
@@ -101,12 +102,12 @@ class _CudaDeviceProperties:
 
 
 def get_device_properties(device: DeviceLike = None) -> _CudaDeviceProperties:
-    """Return what the GPU is like. Source: torch.cuda.get_device_properties"""
+    """Return the properties of the GPU. Source: torch.cuda.get_device_properties"""
     b = backend(device)
     major, minor = b.capability
     return _CudaDeviceProperties(b.name, major, minor, b.pool.total, b.processors, b.simulated)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Return whether bfloat16 can be used: never, NumPy has no such type. Source: torch.cuda.is_bf16_supported"""
+    """Return False: NumPy has no bfloat16. Source: torch.cuda.is_bf16_supported"""
     return False

@@ -1,4 +1,4 @@
-"""Random numbers on a GPU come from the one stream of the CPU, so that a seed gives the same numbers on every device.
+"""Random numbers for GPUs. They come from the CPU's stream, so a seed gives the same numbers on every device.
 
 Source: https://docs.pytorch.org/docs/2.13/cuda.html#random-number-generator
 """
@@ -8,8 +8,7 @@ from ..engine.exact import random as _random
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the stream that the GPUs draw from; without a GPU nothing happens, as in PyTorch. Source:
-    torch.cuda.manual_seed"""
+    """Seed the stream from which GPUs draw. Without a GPU, do nothing, as in PyTorch. Source: torch.cuda.manual_seed"""
     if _devices.backends("cuda"):
         _random.manual_seed(seed)
 

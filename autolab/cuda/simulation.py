@@ -1,9 +1,8 @@
-"""`simulate()`: 'cuda' becomes a simulated GPU, so that code written for a GPU runs unchanged where there is none.
+"""`simulate()`: make 'cuda' a simulated GPU, so that code for a GPU runs unchanged on a machine without one.
 
-The numbers are computed by NumPy; memory, time and errors are those of the GPU that the profile describes. Time is
-*simulated* time: nothing sleeps, and the same program takes the same time on every machine. `perf_counter()` reads it,
-as does `torch.cuda.Event`. Ops on the CPU take simulated time as well (`engine/devices/simulated/host.py`), so that
-both can be compared.
+NumPy computes the numbers; memory, time and errors follow the GPU that the profile describes. Time is *simulated* time:
+nothing sleeps, and a program takes the same time on every machine. `perf_counter()` and `torch.cuda.Event` read this
+time. Ops on the CPU take simulated time, too (`engine/devices/simulated/host.py`), so that the two can be compared.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _UNITS = {
 
 
 class Simulation:
-    """A running simulation, as `simulate()` returns it: a context manager; `stop()` ends it. `devices` are its
+    """A running simulation, returned by `simulate()`: a context manager; `stop()` ends it. `devices` are its
     `torch.device`s, `clock` its host clock (`clock.now` in seconds)."""
 
     def __init__(self, devices: int, memory: int, profile: str) -> None:
@@ -51,7 +50,8 @@ class Simulation:
         self.running = True
 
     def stop(self) -> None:
-        """'cuda' means again what it meant before. Tensors on the simulated GPUs keep working among themselves."""
+        """End the simulation and restore the former meaning of 'cuda'. Tensors on the simulated GPUs still work with
+        each other."""
         if not self.running:
             return
         if _devices.backends("cuda") is not self._backends:
@@ -82,12 +82,12 @@ class Simulation:
 def simulate(
     devices: int = 1, memory: int | str | None = "1GiB", profile: str = "T4"
 ) -> Simulation:
-    """Makes 'cuda' mean simulated GPUs, until `.stop()` or the end of a `with` block; returns the `Simulation`.
+    """Make 'cuda' refer to simulated GPUs until `.stop()` or the end of a `with` block; return the `Simulation`.
 
-    devices: how many. memory: of each, in bytes or as text ("1GiB", "512 MB"); None: what such a GPU has (the
-    computer's own memory holds the tensors, so it bounds what can be used). profile: "laptop", "T4", "A100" or "H200",
-    see `engine/devices/simulated/profiles.py`. Raises ValueError for an unknown profile, for less than one device, for
-    memory that is no size."""
+    devices: the number of GPUs. memory: of each GPU, in bytes or as text ("1GiB", "512 MB"); None: the real amount of
+    such a GPU (the tensors are in the computer's own memory, which limits what can be used). profile: "laptop", "T4",
+    "A100" or "H200", see `engine/devices/simulated/profiles.py`. Raise ValueError for an unknown profile, less than one
+    device, or an invalid size of memory."""
     if profile not in PROFILES:
         raise fail(
             ValueError,
@@ -121,12 +121,13 @@ def _bytes(memory: int | str) -> int:
 
 
 def is_simulated(device: DeviceLike = None) -> bool:
-    """Whether a GPU ('cuda' unless another is named) is a simulated one. Raises AssertionError where there is none."""
+    """Return whether a GPU (by default 'cuda') is simulated. Raise AssertionError if there is none."""
     return backend(device).simulated
 
 
 def clock(device: DeviceLike = None) -> Clock:
-    """The host's simulated clock: `clock().now` in seconds. Raises AssertionError for a GPU that is not simulated."""
+    """Return the host's simulated clock: `clock().now` in seconds. Raise AssertionError for a GPU that is not
+    simulated."""
     b = backend(device)
     if not b.simulated:
         raise fail(
@@ -138,11 +139,11 @@ def clock(device: DeviceLike = None) -> Clock:
 
 
 def perf_counter() -> float:
-    """What `time.perf_counter()` would show on the computer that 'cuda' belongs to: seconds, simulated under
-    `simulate()`.
+    """Return the result of `time.perf_counter()` on the computer of the 'cuda' device, in seconds; under `simulate()`,
+    it is simulated.
 
-    On a simulated GPU it goes forward by a fixed cost per launch and copy, by what is waited for in `synchronize()`,
-    `.item()`, `.cpu()` and printing, and by what ops on CPU tensors take; your own Python code costs nothing. With a
+    With a simulated GPU, time advances by a fixed cost per launch and copy, by the waiting in `synchronize()`,
+    `.item()`, `.cpu()` and printing, and by the time of ops on CPU tensors. Your own Python code takes no time. With a
     real GPU, or none, it is `time.perf_counter()`."""
     import time
 

@@ -14,10 +14,10 @@ from .properties import backend
 
 
 class Stream:
-    """A queue of work on a GPU: in order within, unordered between streams. `with torch.cuda.stream(s):` puts work into
-    it.
+    """A queue of work on a GPU. Work in one stream runs in order; different streams are not ordered. `with
+    torch.cuda.stream(s):` puts work into it.
 
-    Raises AssertionError where there is no GPU. Source: torch.cuda.Stream"""
+    Raise AssertionError if there is no GPU. Source: torch.cuda.Stream"""
 
     def __init__(self, device: DeviceLike = None, _queue: Any = None) -> None:
         self._backend = backend(device)
@@ -25,24 +25,24 @@ class Stream:
 
     @property
     def device(self) -> _devices.device:
-        """The GPU whose stream it is."""
+        """The GPU that the stream belongs to."""
         return self._backend.device
 
     def synchronize(self) -> None:
-        """Let the host wait until this stream is empty."""
+        """Make the host wait until this stream is empty."""
         self._queue.synchronize()
 
     def query(self) -> bool:
-        """Return whether all work put into this stream is done."""
+        """Return whether all work in this stream is done."""
         return self._queue.done()
 
     def wait_event(self, event: Event) -> None:
-        """Let later work of this stream wait for `event`; the host does not."""
+        """Make later work of this stream wait for `event`; the host does not wait."""
         if event._mark is not None:
             self._queue.wait_for(event._mark)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let later work of this stream wait for what is in `stream` now."""
+        """Make later work of this stream wait for the work that is in `stream` now."""
         self._queue.wait_for(stream._queue.mark())
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class Stream:
 
 
 class Event:
-    """A point in a stream. With `enable_timing=True`, `start.elapsed_time(end)` is the time between two in
+    """A point in a stream. With `enable_timing=True`, `start.elapsed_time(end)` is the time between two events in
     milliseconds.
 
     Source: torch.cuda.Event"""
@@ -60,25 +60,25 @@ class Event:
         self.enable_timing, self._mark = enable_timing, None
 
     def record(self, stream: Stream | None = None) -> None:
-        """Put this event into `stream`, the current one unless given."""
+        """Put this event into `stream`; by default, into the current stream."""
         self._mark = (current_stream() if stream is None else stream)._queue.mark()
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let later work of `stream` (the current one unless given) wait for this event."""
+        """Make later work of `stream` (by default the current one) wait for this event."""
         (current_stream() if stream is None else stream).wait_event(self)
 
     def query(self) -> bool:
-        """Return whether the work before this event is done."""
+        """Return whether all work before this event is done."""
         return self._mark is None or self._mark.done()
 
     def synchronize(self) -> None:
-        """Let the host wait for this event."""
+        """Make the host wait for this event."""
         if self._mark is not None:
             self._mark.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Return the milliseconds from this event to another. Raises RuntimeError unless both were reached, ValueError
-        unless both were recorded, with `enable_timing`."""
+        """Return the milliseconds from this event to another. Raise RuntimeError unless both have happened, ValueError
+        unless both were recorded with `enable_timing`."""
         if not (self.enable_timing and end_event.enable_timing):
             message = "Both events must be created with argument 'enable_timing=True'."
             raise fail(ValueError, message, "Write torch.cuda.Event(enable_timing=True).")
@@ -93,13 +93,13 @@ class Event:
 
 
 def current_stream(device: DeviceLike = None) -> Stream:
-    """Return the stream that work goes into now. Source: torch.cuda.current_stream"""
+    """Return the current stream, which receives new work. Source: torch.cuda.current_stream"""
     return Stream(device, _queue=backend(device).queue)
 
 
 @contextmanager
 def stream(stream: Stream | None) -> Iterator[None]:
-    """Put work into `stream` inside a `with` block; None changes nothing. Source: torch.cuda.stream"""
+    """Put work into `stream` inside a `with` block; None has no effect. Source: torch.cuda.stream"""
     if stream is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""`torch.cuda.FloatTensor` and its kin: the old names for "a tensor of this dtype on a GPU"."""
+"""`torch.cuda.FloatTensor` and similar classes: the old names for "a tensor of this dtype on a GPU"."""
 
 from ..engine.core.dtype import ALL as _ALL
 from ..engine.core.errors import fail as _fail

@@ -68,7 +68,7 @@ class Normal(Distribution):
             return autolab.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Iterable[int] = ()) -> Tensor:
-        """Draw loc + noise * scale, through which gradients reach loc and scale."""
+        """Draw loc + noise * scale, so that gradients reach loc and scale."""
         return self.loc + _standard_normal(self._shape(sample_shape), self.loc) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -78,7 +78,7 @@ class Normal(Distribution):
         return squares - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of a draw of at most `value`."""
+        """Return the probability that a draw is at most `value`."""
         self._check_value(value)
         distance = (value - self.loc) * self.scale.reciprocal() / math.sqrt(2)
         return 0.5 * (1 + autolab.erf(distance))
@@ -110,7 +110,7 @@ class Uniform(Distribution):
 
     @property
     def support(self):
-        """Return the constraint on what can be drawn."""
+        """Return the constraint that every draw satisfies."""
         name = f"Interval(lower_bound={self.low}, upper_bound={self.high})"
         return Constraint(name, lambda x: (self.low <= x) & (x <= self.high))
 
@@ -130,7 +130,7 @@ class Uniform(Distribution):
         return (self.high - self.low).pow(2) / 12
 
     def rsample(self, sample_shape: Iterable[int] = ()) -> Tensor:
-        """Draw low + noise * (high - low), through which gradients reach low and high."""
+        """Draw low + noise * (high - low), so that gradients reach low and high."""
         shape = self._shape(sample_shape)
         noise = autolab.rand(shape, dtype=self.low.dtype, device=self.low.device)
         return self.low + noise * (self.high - self.low)
@@ -142,7 +142,7 @@ class Uniform(Distribution):
         return inside.type_as(self.low).log() - self.entropy()
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of a draw of at most `value`."""
+        """Return the probability that a draw is at most `value`."""
         self._check_value(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
@@ -162,9 +162,9 @@ def _is_lower_cholesky(matrix):
 
 
 class MultivariateNormal(Distribution):
-    """The normal distribution of vectors with mean `loc` and a covariance matrix.
+    """The multivariate normal distribution with mean vector `loc` and a covariance matrix.
 
-    scale_tril: instead of the covariance, a lower triangular L with covariance L L^T. Raises NotImplementedError for
+    scale_tril: a lower triangular L with covariance L L^T, instead of the covariance. Raise NotImplementedError for
     precision_matrix.
     """
 
@@ -227,7 +227,7 @@ class MultivariateNormal(Distribution):
         return self._factor.pow(2).sum(-1).expand(self._shape(()))
 
     def rsample(self, sample_shape: Iterable[int] = ()) -> Tensor:
-        """Draw loc + L noise, through which gradients reach the parameters."""
+        """Draw loc + L noise, so that gradients reach the parameters."""
         noise = _standard_normal(self._shape(sample_shape), self.loc)
         return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
 

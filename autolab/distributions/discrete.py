@@ -1,4 +1,4 @@
-"""Distributions of whole numbers. Source: https://docs.pytorch.org/docs/2.13/distributions.html"""
+"""Distributions of integers. Source: https://docs.pytorch.org/docs/2.13/distributions.html"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIMPLEX = Constraint("Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1)
 
 
 class _FromProbsOrLogits(Distribution):
-    """A distribution that has either `probs` or `logits`; the others are computed when they are asked for."""
+    """A distribution defined by either `probs` or `logits`; the other one is computed on first use."""
 
     probs: Tensor
     logits: Tensor
@@ -38,7 +38,8 @@ class _FromProbsOrLogits(Distribution):
         own = vars(self)
         if name not in ("probs", "logits") or own.keys().isdisjoint(("probs", "logits")):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        with autolab.enable_grad():  # the value is kept, also if it is first needed under no_grad
+        # the cached value needs a graph even if first read under no_grad
+        with autolab.enable_grad():
             if name == "probs":
                 own[name] = self._to_probs(self.logits)
             else:
@@ -48,7 +49,7 @@ class _FromProbsOrLogits(Distribution):
 
 
 class Bernoulli(_FromProbsOrLogits):
-    """1 with probability `probs`, else 0; `logits` are log(probs / (1 - probs)).
+    """The distribution of 1 with probability `probs`, else 0; `logits` are log(probs / (1 - probs)).
 
     Example:
 
@@ -99,7 +100,8 @@ class Bernoulli(_FromProbsOrLogits):
 
 
 class Categorical(_FromProbsOrLogits):
-    """The number i with probability `probs[..., i]` (divided by their sum); `logits` are its logarithm.
+    """The distribution of the number i with probability `probs[..., i]` (divided by their sum); `logits` are
+    log(probs).
 
     Example:
 
@@ -132,7 +134,7 @@ class Categorical(_FromProbsOrLogits):
 
     @property
     def support(self):
-        """Return the constraint on what can be drawn."""
+        """Return the constraint that every draw satisfies."""
         last = self._num_events - 1
         name = f"IntegerInterval(lower_bound=0, upper_bound={last})"
         return Constraint(name, lambda x: (x % 1 == 0) & (0 <= x) & (x <= last))

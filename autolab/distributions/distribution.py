@@ -1,4 +1,4 @@
-"""The base class of distributions: shapes, checks, and what follows from `rsample`."""
+"""The base class of distributions: shapes, checks, and methods derived from `rsample`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REAL_VECTOR = Constraint("IndependentConstraint(Real(), 1)", lambda x: (x == x).
 
 
 def broadcast_all(*values: Any) -> list[Tensor]:
-    """Return numbers and tensors as tensors of one shape; numbers take the dtype of the first tensor."""
+    """Return numbers and tensors as tensors of one common shape; numbers take the dtype of the first tensor."""
     like = next((v for v in values if isinstance(v, Tensor)), autolab.tensor(0.0))
     options = {"dtype": like.dtype, "device": like.device}
     tensors = [v if isinstance(v, Tensor) else autolab.tensor(v, **options) for v in values]
@@ -34,10 +34,10 @@ def broadcast_all(*values: Any) -> list[Tensor]:
 
 
 class Distribution:
-    """Base class: `batch_shape` is the shape of the parameters, `event_shape` the shape of one draw.
+    """Base class of distributions: `batch_shape` is the shape of the parameters, `event_shape` the shape of one draw.
 
     Subclasses define `arg_constraints` (a constraint for each parameter), `support` and `log_prob`, and `sample` or
-    `rsample`. `validate_args=False` leaves the checks out. Raises ValueError for parameters out of range.
+    `rsample`. `validate_args=False` skips the checks. Raise ValueError for parameters out of range.
     """
 
     has_rsample = False
@@ -90,7 +90,7 @@ class Distribution:
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Iterable[int] = ()) -> Tensor:
-        """Draw like `sample`, by a formula through which gradients reach the parameters."""
+        """Draw like `sample`, but by a formula through which gradients reach the parameters."""
         raise NotImplementedError
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -101,7 +101,7 @@ class Distribution:
         return autolab.Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def _check_value(self, value):
-        """Raise ValueError unless `value` has a shape of draws and lies within the support."""
+        """Raise ValueError unless `value` has the shape of draws and is in the support."""
         if not self._validate_args:
             return
         note = f"A draw has shape {tuple(self._shape(()))}."

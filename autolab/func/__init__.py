@@ -1,4 +1,5 @@
-"""`torch.func`: derivatives as functions of functions. Source: https://docs.pytorch.org/docs/2.13/func.html"""
+"""`torch.func`: functions that turn a function into its derivative. Source:
+https://docs.pytorch.org/docs/2.13/func.html"""
 
 from autolab.engine import absent as _absent
 from .batching import vmap  # noqa: F401

@@ -1,4 +1,4 @@
-"""`vmap`: a function for each entry of a batch. Source:
+"""`vmap`: call a function for each entry of a batch. Source:
 https://docs.pytorch.org/docs/2.13/generated/torch.func.vmap.html"""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from . import trees
 
 @contextlib.contextmanager
 def _no_random_numbers():
-    """Raise RuntimeError afterwards if random numbers were drawn."""
+    """Raise RuntimeError at the end of the block if random numbers were drawn inside it."""
     before = default_generator.get_state()._array
     yield
     if (before != default_generator.get_state()._array).any():
@@ -37,14 +37,14 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Return a function that calls `func` for each entry of a batch and stacks the results. Here it is a loop: the same
-    numbers, not faster.
+    """Return a function that calls `func` for each entry of a batch and stacks the results. It is a loop, so the
+    results are the same as in PyTorch, but it is not faster.
 
-    in_dims: which dimension of each argument counts the entries (None: the argument is the same for all), a number or
-    nested like the arguments; out_dims: where that dimension stands in the results. Arguments and results may be nested
-    tuples, lists and dicts; keyword arguments are the same for all. randomness: 'error' refuses random numbers, 'same'
-    draws once, 'different' for each entry. chunk_size: how many entries PyTorch takes at a time; changes nothing here.
-    Raises ValueError for dimensions that do not fit the arguments. Source: torch.func.vmap.
+    in_dims: the batch dimension of each argument (None: the argument is the same for all entries), a number or nested
+    like the arguments. out_dims: the position of the batch dimension in the results. Arguments and results may be
+    nested tuples, lists and dicts; keyword arguments are the same for all entries. randomness: 'error' refuses random
+    numbers, 'same' draws once, 'different' for each entry. chunk_size: the number of entries that PyTorch processes at
+    a time; no effect here. Raise ValueError for dimensions that do not match the arguments. Source: torch.func.vmap.
 
     Example:
         >>> torch.func.vmap(torch.dot)(torch.ones(3, 2), torch.ones(3, 2))
@@ -83,7 +83,7 @@ def _spread(name, dims, spec):
 
 
 def _entries(in_dims, args):
-    """Return (size of the batch, dimension of each leaf or None, leaves, structure) of the arguments."""
+    """Return (size of the batch, batch dimension of each leaf or None, leaves, structure) of the arguments."""
     flat, spec = trees.flatten(args)
     dims = _spread("in_dims", in_dims, spec)
     for x, d in zip(flat, dims):
@@ -102,7 +102,7 @@ def _entries(in_dims, args):
 
 
 def _joined(column, d):
-    """Return the results of all entries as one: stacked along dimension `d`, or the first where it is None."""
+    """Return one result for all entries: stacked along dimension `d`, or the first entry's result if `d` is None."""
     stack, equal = NAMESPACES[""]["stack"], NAMESPACES[""]["equal"]
     if d is None:
         if isinstance(column[0], Tensor) and not all(equal(column[0], x) for x in column):

@@ -21,14 +21,13 @@ def functional_call(
     args: Any = None,
     kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """Return `module(*args, **kwargs)` with other tensors in the place of its parameters and buffers; the module is
-    left as it was.
+    """Return `module(*args, **kwargs)`, computed with other tensors in place of its parameters and buffers. The module
+    itself is not changed.
 
     parameter_and_buffer_dicts: name ("0.weight") -> tensor, or several such dicts; other names keep their tensors.
-    args: a tuple, or the only argument. A tensor that the module knows under two names is replaced under both. A buffer
-    that `forward` changes in place or replaces (batch norm's running mean) is changed in the dict. Raises ValueError
-    for a name in two dicts, AttributeError for a name that the module does not know. Source:
-    torch.func.functional_call."""
+    args: a tuple, or the only argument. A tensor with two names in the module is replaced under both. If `forward`
+    changes or replaces a buffer (batch norm's running mean), the dict gets the new value. Raise ValueError for a name
+    in two dicts, AttributeError for an unknown name. Source: torch.func.functional_call."""
     given = parameter_and_buffer_dicts
     state = given if isinstance(given, dict) else {name: t for d in given for name, t in d.items()}
     if state is not given and len(state) < sum(map(len, given)):
@@ -42,7 +41,7 @@ def functional_call(
 
 
 def _tied(module, state):
-    """Return `state` with every other name of a tensor that has several."""
+    """Return `state`, extended by all other names of tensors that have several."""
     by_tensor: dict = {}
     for named in (module.named_parameters, module.named_buffers):
         for name, t in named(remove_duplicate=False):
@@ -67,7 +66,7 @@ def _replaced(module, state):
 
 
 def _swap(module, path, tensor):
-    """Put `tensor` where `path` names a parameter or buffer, and return the tensor that was there."""
+    """Replace the parameter or buffer at `path` with `tensor`, and return the old tensor."""
     parent, _, name = path.rpartition(".")
     owner, note = (
         module.get_submodule(parent),

@@ -1,8 +1,8 @@
-"""Derivatives as functions of functions: `grad`, `grad_and_value`, `vjp`, `jacrev`, `hessian`.
+"""Functions that turn a function into its derivative: `grad`, `grad_and_value`, `vjp`, `jacrev`, `hessian`.
 
-A transform differentiates with respect to copies of its arguments that exist only while it runs. What came from outside
-and needs a gradient there stays connected, so that transforms can be nested and their results can be trained through;
-what depends on the copies alone leaves the transform without a graph.
+A transform differentiates with respect to copies of its arguments that exist only while it runs. A tensor from outside
+that needs a gradient stays connected, so transforms can be nested, and a program can train through their results. A
+result that depends on the copies alone leaves the transform without a graph.
 
 Source: https://docs.pytorch.org/docs/2.13/func.api.html"""
 
@@ -24,13 +24,13 @@ _TORCH = NAMESPACES[""]
 
 
 class _Level:
-    """One call of a transform: its copies of tensors are marked with it, and it is open while the function runs."""
+    """One call of a transform. It marks its copies of tensors, and is open while the function runs."""
 
     def __init__(self):
         self.open, self.tracked = True, is_grad_enabled()
 
     def copy(self, t):
-        """Return a tensor with the memory of `t` that this level differentiates by."""
+        """Return a tensor with the memory of `t` with respect to which this level differentiates."""
         if not isinstance(t, Tensor):
             message = f"Thing passed to transform API must be Tensor, got {type(t)}"
             note = "Make a tensor of it: torch.tensor(…); or let argnums name other arguments."
@@ -42,15 +42,15 @@ class _Level:
         return copy
 
     def result(self, t):
-        """Return `t` as it is outside of this level."""
+        """Return `t` in the form that it has outside this level."""
         if not isinstance(t, Tensor):
             message = f"Expected tensors, got unsupported type {type(t)}"
             raise fail(RuntimeError, message, "What a function returns as aux has to be tensors.")
         return t if self.tracked and self.concerns_others(t) else t.detach()
 
     def concerns_others(self, *tensors):
-        """Return whether a leaf that was made outside of this level, or by one that is still open around it, needs a
-        gradient of one of `tensors`."""
+        """Return whether one of `tensors` depends on a leaf that needs a gradient and was made outside this level, or
+        by an enclosing level that is still open."""
         found = dict.fromkeys(edge(t) for t in tensors if t.requires_grad)
         waiting = list(found)
         while waiting:
@@ -76,7 +76,7 @@ def _positions(args, argnums):
 
 
 def _pair(output, has_aux, name):
-    """Return (output, aux): aux is None unless `has_aux`."""
+    """Return (output, aux); aux is None unless `has_aux`."""
     if has_aux and not (isinstance(output, tuple) and len(output) == 2):
         message = (
             f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
@@ -86,7 +86,7 @@ def _pair(output, has_aux, name):
 
 
 def _pulled_back(func, args, argnums, has_aux):
-    """Return what `vjp` does, with respect to the arguments that `argnums` names."""
+    """Return the result of `vjp` with respect to the arguments at the positions `argnums`."""
     level, places, args = _Level(), _positions(args, argnums), list(args)
     with enable_grad():
         xs = tuple(trees.mapped(level.copy, args[i]) for i in places)
@@ -120,23 +120,23 @@ def _pulled_back(func, args, argnums, has_aux):
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """Return (func(*primals), a function from v to the gradients v^T J, one per primal), and aux where `has_aux`.
+    """Return (func(*primals), a function from v to the gradients v^T J, one per primal), and aux if `has_aux`.
 
-    Primals, result and v may be nested tuples, lists and dicts of tensors; v is nested and shaped like the result. The
-    function may be called as often as one likes. Raises RuntimeError for results that are no floating-point tensors.
-    Source: torch.func.vjp."""
+    Primals, result and v may be nested tuples, lists and dicts of tensors; v has the structure and shapes of the
+    result. The returned function may be called any number of times. Raise RuntimeError for results that are not
+    floating-point tensors. Source: torch.func.vjp."""
     return _pulled_back(func, primals, range(len(primals)), has_aux)
 
 
 def grad_and_value(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """Return a function that gives (gradient, value) of `func`, whose result must be one number.
+    """Return a function that computes (gradient, value) of `func`, whose result must be one number.
 
-    argnums: the positional argument to differentiate by, or several (a tuple: a tuple of gradients); an argument may be
-    a nested tuple, list or dict of tensors, and its gradient is nested alike. has_aux: `func` gives (result, anything
-    made of tensors) and so does this, as the value. Raises RuntimeError unless the result is a 0-d tensor. Source:
-    torch.func.grad_and_value."""
+    argnums: the positional argument to differentiate with respect to, or a tuple of several, which gives a tuple of
+    gradients. An argument may be a nested tuple, list or dict of tensors; its gradient has the same structure. has_aux:
+    `func` returns (result, any structure of tensors), and this is returned as the value. Raise RuntimeError unless the
+    result is a 0-d tensor. Source: torch.func.grad_and_value."""
     name = "grad_and_value(f)(*args)"
 
     @functools.wraps(func)
@@ -165,10 +165,10 @@ def grad_and_value(
 def grad(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """Return a function that gives the gradient of `func`, whose result must be one number; (gradient, aux) with
+    """Return a function that computes the gradient of `func`, whose result must be one number; (gradient, aux) with
     `has_aux`.
 
-    Arguments and errors are those of `grad_and_value`. Source: torch.func.grad.
+    Arguments and errors are the same as in `grad_and_value`. Source: torch.func.grad.
 
     Example:
         >>> torch.func.grad(torch.sin)(torch.tensor(0.))
@@ -191,11 +191,12 @@ def jacrev(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Return a function that gives the Jacobian of `func` by reverse mode: one backward pass per element of the result.
+    """Return a function that computes the Jacobian of `func` in reverse mode: one backward pass per element of the
+    result.
 
     Entries have shape result.shape + argument.shape; they are nested like the result and, inside, like the arguments.
-    argnums, has_aux as in `grad`. chunk_size says in PyTorch how much memory may be used; rows are always found one by
-    one here. Source: torch.func.jacrev."""
+    argnums, has_aux: as in `grad`. chunk_size: PyTorch's setting to limit memory; here, rows are always computed one by
+    one. Source: torch.func.jacrev."""
 
     @functools.wraps(func)
     def derived(*args):
@@ -221,7 +222,7 @@ def jacrev(
 
 
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """Return a function that gives the second derivatives of `func`: `jacrev(jacrev(func, argnums), argnums)`.
+    """Return a function that computes the second derivatives of `func`: `jacrev(jacrev(func, argnums), argnums)`.
 
     Entries have shape result.shape + argument.shape + argument.shape, nested like the result and twice like the
     arguments. Source: torch.func.hessian."""

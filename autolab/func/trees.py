@@ -1,4 +1,4 @@
-"""Nested arguments (tuples, lists, dicts of tensors) as flat lists, and what was nested how."""
+"""Nested arguments (tuples, lists, dicts of tensors) as flat lists of leaves with a description of the nesting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
 
 
 def unflatten(leaves: Any, spec: Any) -> Any:
-    """Return the inverse of `flatten`."""
+    """Rebuild a tree from its leaves and structure: the inverse of `flatten`."""
     return _rebuild(iter(leaves), spec)
 
 
@@ -31,14 +31,14 @@ def _rebuild(leaves: Any, spec: Any) -> Any:
 
 
 def mapped(f: Callable[[Any], Any], tree: Any) -> Any:
-    """Return `tree` with `f(leaf)` in the place of each leaf."""
+    """Return `tree` with each leaf replaced by `f(leaf)`."""
     leaves, spec = flatten(tree)
     return unflatten(map(f, leaves), spec)
 
 
 def spread(prefix: Any, spec: Any) -> list[Any]:
-    """Return the leaves of `prefix`, each as often as there are leaves below its place in `spec`: so `in_dims=(0,
-    None)` says a dimension for every tensor in two arguments. Raise ValueError where it is nested otherwise."""
+    """Return the leaves of `prefix`, each repeated for every leaf at its place in `spec`: `in_dims=(0, None)` then
+    gives one dimension for every tensor in two arguments. Raise ValueError if the nesting differs."""
     if spec is None or not isinstance(prefix, (tuple, list, dict)):
         return [prefix] * count(spec)
     _, keys, inside = spec
@@ -49,5 +49,5 @@ def spread(prefix: Any, spec: Any) -> list[Any]:
 
 
 def count(spec: Any) -> int:
-    """Return the number of leaves."""
+    """Return the number of leaves in a structure."""
     return 1 if spec is None else sum(map(count, spec[2]))

@@ -1,4 +1,4 @@
-"""Neural networks: modules, parameters, functions, initial values (`torch.nn`).
+"""Neural networks: modules, parameters, functions, initialisation (`torch.nn`).
 
 Source: https://docs.pytorch.org/docs/2.13/nn.html
 """

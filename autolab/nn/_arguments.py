@@ -1,4 +1,4 @@
-"""How `Module.to` reads its arguments, and what modules take."""
+"""Parse the arguments of `Module.to`, and types for arguments of modules."""
 
 from collections.abc import Sequence
 from types import FunctionType
@@ -11,14 +11,14 @@ from autolab.engine.exact.refusals import unsupported
 from autolab.engine.core.tensor import Tensor
 
 Sizes: TypeAlias = int | Sequence[int]
-"""One number for all dimensions, or one for each."""
+"""One number for all dimensions, or one for each dimension."""
 
 
 _FORMS = "Write to(device), to(dtype), to(device, dtype) or to(tensor)."
 
 
 def parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, **others):
-    """Return (device, dtype, non_blocking) of what `to` takes: a device, a dtype, or a tensor that has both."""
+    """Return (device, dtype, non_blocking) from the arguments of `to`: a device, a dtype, or a tensor with both."""
     for name, value in others.items():
         if name not in ("memory_format", "copy"):
             raise fail(TypeError, f"to() got an unexpected keyword argument '{name}'", _FORMS)
@@ -42,7 +42,7 @@ def parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, **
 
 
 def name_methods_after(cls, *names):
-    """Give `cls` copies of inherited methods that Python's own errors call by its name: `Conv2d.__init__()`."""
+    """Copy inherited methods to `cls`, so that Python's own errors name the class: `Conv2d.__init__()`."""
     for name in names:
         method = getattr(cls, name)
         copy = FunctionType(

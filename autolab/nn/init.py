@@ -1,4 +1,4 @@
-"""Initial values for parameters. Each function fills its tensor in place, without recording, and returns it.
+"""Initial values for parameters. Each function fills its tensor in place, without recording it, and returns the tensor.
 
 The numbers come from the default stream (or `generator`) in PyTorch's order, so that the same seed gives the same
 weights.
@@ -32,9 +32,9 @@ _GAINS = {**dict.fromkeys(_LINEAR, 1), "tanh": 5.0 / 3, "relu": math.sqrt(2.0), 
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor that keeps the variance through a nonlinearity, by its name; `param` is leaky_relu's slope (0.01).
+    """Return the factor that keeps the variance through the named nonlinearity; `param` is leaky_relu's slope (0.01).
 
-    Raises ValueError for an unknown name.
+    Raise ValueError for an unknown name.
     """
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
@@ -51,7 +51,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Numbers between a and b."""
+    """Fill with uniform numbers between a and b."""
     return tensor.uniform_(a, b, generator=generator)
 
 
@@ -59,7 +59,7 @@ def uniform_(
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Normally distributed numbers."""
+    """Fill with normally distributed numbers."""
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -72,7 +72,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normally distributed numbers, those outside [a, b] drawn again."""
+    """Fill with normally distributed numbers; a number outside [a, b] is drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
@@ -98,24 +98,24 @@ def trunc_normal_(
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """`val` everywhere."""
+    """Fill with `val`."""
     return tensor.fill_(val)
 
 
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
-    """1 everywhere."""
+    """Fill with 1."""
     return tensor.fill_(1.0)
 
 
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
-    """0 everywhere."""
+    """Fill with 0."""
     return tensor.zero_()
 
 
 def _calculate_fan_in_and_fan_out(tensor):
-    """How many inputs feed one output and how many outputs one input feeds, for a weight (out, in, ...)."""
+    """Return the number of inputs of each output and of outputs of each input, for a weight (out, in, ...)."""
     if tensor.dim() < 2:
         raise fail(
             ValueError,
@@ -131,7 +131,7 @@ def _xavier_std(tensor, gain):
 
 
 def _kaiming_std(tensor, a, mode, nonlinearity):
-    """Return the standard deviation for `tensor`."""
+    """Return the standard deviation of He's initialisation for `tensor`."""
     modes = ["fan_in", "fan_out"]
     if mode.lower() not in modes:
         raise fail(
@@ -146,13 +146,14 @@ def _kaiming_std(tensor, a, mode, nonlinearity):
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Fill with numbers uniform in ±gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
+    """Fill with uniform numbers in ±gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with normal numbers of standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
+    """Fill with normal numbers with standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio,
+    2010)."""
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
@@ -163,7 +164,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill with numbers uniform in ±gain * sqrt(3 / fan) (He et al., 2015); `a` is the slope of leaky_relu."""
+    """Fill with uniform numbers in ±gain * sqrt(3 / fan) (He et al., 2015); `a` is the slope of leaky_relu."""
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
@@ -175,12 +176,13 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill with normal numbers of deviation gain / sqrt(fan) (He et al., 2015); `a` is the slope of leaky_relu."""
+    """Fill with normal numbers with standard deviation gain / sqrt(fan) (He et al., 2015); `a` is the slope of
+    leaky_relu."""
     return normal_(tensor, 0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
 def _reset_linear(weight: Tensor, bias: Tensor | None) -> None:
-    """Draw `weight`, then `bias`, uniform in ±1/sqrt(fan_in), as Linear and the convolutions start."""
+    """Draw `weight`, then `bias`, uniform in ±1/sqrt(fan_in): the initial values of Linear and the convolutions."""
     kaiming_uniform_(weight, a=math.sqrt(5))  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
     if bias is not None:
         fan_in, _ = _calculate_fan_in_and_fan_out(weight)
@@ -190,7 +192,8 @@ def _reset_linear(weight: Tensor, bias: Tensor | None) -> None:
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """A (semi-)orthogonal matrix, times gain; dimensions after the first are seen as one (Saxe et al., 2013)."""
+    """Fill with a (semi-)orthogonal matrix times gain; dimensions after the first are merged into one (Saxe et al.,
+    2013)."""
     if tensor.dim() < 2:
         raise fail(
             ValueError,
@@ -206,7 +209,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         .numpy()
     )
     q, r = np.linalg.qr(draws.T if rows < columns else draws)
-    q *= np.sign(np.diagonal(r))  # with a positive diagonal of r, q is unique
+    q *= np.sign(np.diagonal(r))  # makes q unique: the diagonal of r becomes positive
     tensor.copy_(autolab.from_numpy(q.T if rows < columns else q).reshape(tensor.shape))
     return tensor.mul_(gain)
 

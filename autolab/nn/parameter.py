@@ -1,4 +1,4 @@
-"""Tensors that belong to modules, also those whose shape is not known yet (`modules/lazy.py` makes and fills them).
+"""Tensors that belong to modules. Their shape may still be unknown (`modules/lazy.py` makes and fills such parameters).
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.parameter.Parameter.html"""
 
@@ -16,9 +16,9 @@ __all__ = ["Parameter", "UninitializedParameter"]
 
 
 class Parameter(Tensor):
-    """A leaf tensor that a module lists among its `parameters()` when assigned as an attribute.
+    """A leaf tensor that a module includes in its `parameters()` when it is assigned as an attribute.
 
-    It shares memory with `data`; results of operations on it are plain tensors. Raises RuntimeError for integers with
+    It shares memory with `data`. Results of operations on it are plain tensors. Raise RuntimeError for integers with
     `requires_grad=True`.
 
     Example:
@@ -57,7 +57,7 @@ class Parameter(Tensor):
 
     def __reduce_ex__(self, protocol):
         rebuild, arguments = super().__reduce_ex__(protocol)
-        # pickle looks a class up by its module, and this one says it is torch's
+        # pickle finds a class by its module, but this class's module is "torch".
         return (_rebuild, arguments[1:]) if type(self) is Parameter else (rebuild, arguments)
 
     def __deepcopy__(self, memo):
@@ -70,19 +70,19 @@ def _rebuild(*of_a_tensor):
     return _rebuild_tensor(Parameter, *of_a_tensor)
 
 
-# Tensors without a shape. d2l.ai builds its networks of lazy layers, which need them.
+# Tensors without a shape, for lazy layers: d2l.ai builds its networks with them.
 
 _CALL_FORWARD = "Its shape is known after the first forward: call the network once, with a batch of the size that it will get."
 
 _CONVERSIONS = {"to", "cpu", "cuda", "half", "float", "double", "is_floating_point"}
-"""What PyTorch lets one ask of such a tensor: it answers as a tensor of no elements would."""
+"""The methods that PyTorch allows on such a tensor; it answers as a tensor without elements would."""
 
 
 class UninitializedParameter(Parameter):
-    """A `Parameter` whose shape is not known yet: it has a dtype and a device, and no numbers.
+    """A `Parameter` with unknown shape: it has a dtype and a device, but no values.
 
-    Using its numbers or its shape raises PyTorch's ValueError. `materialize` makes an ordinary
-    parameter of this very object, so that an optimizer that holds it need not be told.
+    Reading its values or its shape raises PyTorch's ValueError. `materialize` turns the same object into an ordinary
+    parameter, so an optimizer that holds it needs no update.
     """
 
     __slots__ = ()
@@ -91,7 +91,8 @@ class UninitializedParameter(Parameter):
         return super().__new__(cls, autolab.empty(0, device=device, dtype=dtype), requires_grad)
 
     def __getattribute__(self, name):
-        if name == "_array":  # every operation reads it, so that none has to know this class
+        # every operation reads `_array`, so none needs to check for this class
+        if name == "_array":
             raise fail(
                 ValueError,
                 "Attempted to use an uninitialized parameter in an operation. This error happens when you are using a `LazyModule` or "
@@ -104,12 +105,12 @@ class UninitializedParameter(Parameter):
         return super().__getattribute__(name)
 
     def materialize(self, numbers: Tensor) -> None:
-        """Become an ordinary parameter with the shape and the numbers of the tensor `numbers`."""
+        """Become an ordinary parameter with the shape and the values of the tensor `numbers`."""
         self.data = numbers
         self.__class__ = Parameter  # type: ignore[assignment]
 
     def _take(self, value):
-        self.__class__ = Parameter  # its shape is read
+        self.__class__ = Parameter  # from here on, the shape can be read
         try:
             Tensor.data.fset(self, value.data)
         finally:
@@ -132,20 +133,20 @@ class UninitializedParameter(Parameter):
 
 TENSOR_CLASSES.add(Parameter)
 for _class in (Parameter, UninitializedParameter):
-    _class.__module__ = "torch.nn.parameter"  # as PyTorch prints the classes
+    _class.__module__ = "torch.nn.parameter"  # the module that PyTorch prints
 
 
 _NAMES: dict[int, tuple[weakref.ref, str]] = {}
 
 
 def _remember_name(tensor, name):
-    """Note under which name a module first registered a tensor, for pictures of graphs that outlive the module."""
+    """Store the name under which a module first registered a tensor, for pictures of graphs that outlive the module."""
     if tensor is not None and id(tensor) not in _NAMES:
         key = id(tensor)
         _NAMES[key] = weakref.ref(tensor, lambda _: _NAMES.pop(key, None)), name
 
 
 def _registered_name(tensor):
-    """Return the name that `_remember_name` noted, "" for any other tensor."""
+    """Return the name that `_remember_name` stored, or "" for any other tensor."""
     entry = _NAMES.get(id(tensor))
     return entry[1] if entry is not None and entry[0]() is tensor else ""

@@ -13,9 +13,9 @@ from autolab.engine.core.tensor import Tensor
 
 
 class Adadelta(PerParameter):
-    """p -= lr * d, d = grad * sqrt(u + eps) / sqrt(v + eps): v a running mean of squared gradients, u one of squared d.
+    """p -= lr * d, where d = grad * sqrt(u + eps) / sqrt(v + eps), and v and u are running means of grad² and d².
 
-    So d has the parameter's unit, and lr is a factor near 1. Zeiler, "ADADELTA: An Adaptive Learning Rate Method"
+    d thus has the parameter's unit, and lr is a factor near 1. Zeiler, "ADADELTA: An Adaptive Learning Rate Method"
     (2012).
     """
 
@@ -41,7 +41,7 @@ class Adadelta(PerParameter):
                 "rho is how much of the old mean stays: from 0 to 1.",
             )
         check_ranges(epsilon=eps, weight_decay=weight_decay)
-        first = ("lr", "rho", "eps", "weight_decay", "maximize", "capturable")  # PyTorch's order
+        first = ("lr", "rho", "eps", "weight_decay", "maximize", "capturable")  # in PyTorch's order
         super().__init__(params, settings(self, arguments, first))
 
     def _kept(self, group):

@@ -12,10 +12,10 @@ from autolab.optim.settings import check_at_least, number, settings
 
 
 class Adafactor(PerParameter):
-    """Adam without momentum, whose running mean of squared gradients is one row times one column for a matrix.
+    """Adam without momentum, where the running mean of a matrix's squared gradients is stored as a column times a row.
 
-    So a matrix of n x m numbers needs n + m numbers of state. d: the largest root mean square of an update.
-    Shazeer and Stern, "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost" (2018).
+    A matrix of n x m numbers thus needs n + m numbers of state. d: the largest root mean square of an update. Shazeer
+    and Stern, "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost" (2018).
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from autolab.engine.core.tensor import Tensor
 class Adagrad(PerParameter):
     """p -= lr * grad / (sqrt(sum of all squared gradients) + eps) (Duchi et al., 2011).
 
-    lr falls as lr / (1 + (step - 1) * lr_decay).
+    lr decreases as lr / (1 + (step - 1) * lr_decay).
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Adagrad(PerParameter):
             initial_accumulator_value=initial_accumulator_value,
             epsilon=eps,
         )
-        first = ("lr", "lr_decay", "eps")  # PyTorch's order
+        first = ("lr", "lr_decay", "eps")  # in PyTorch's order
         super().__init__(params, settings(self, arguments, first))
         for group in self.param_groups:
             for parameter in group["params"]:

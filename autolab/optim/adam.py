@@ -15,9 +15,9 @@ from autolab.optim.settings import check_lr, check_range, number, settings
 
 
 class Adam(PerParameter):
-    """p -= lr * m / (sqrt(v) + eps), m and v running means of the gradient and its square, corrected for starting at 0.
+    """p -= lr * m / (sqrt(v) + eps), where m and v are bias-corrected running means of the gradient and its square.
 
-    Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014). amsgrad: v never falls (Reddi et al., 2018).
+    Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014). amsgrad: v never decreases (Reddi et al., 2018).
     decoupled_weight_decay: shrink p itself instead of adding weight_decay * p to the gradient.
 
     Example:
@@ -124,4 +124,4 @@ class AdamW(Adam):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            group["decoupled_weight_decay"] = True  # also when it loads what Adam saved
+            group["decoupled_weight_decay"] = True  # also after it loads the state of an Adam

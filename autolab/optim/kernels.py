@@ -1,8 +1,8 @@
-"""The arithmetic of optimizer steps on raw arrays, in place, rounded as PyTorch's CPU kernels round.
+"""The arithmetic of optimizer steps on raw arrays, in place, rounded as PyTorch's CPU kernels do it.
 
-Those kernels fuse a multiplication with the addition after it: one rounding instead of two. For float32 the product
-is exact in float64, so computing there and rounding once gives the same bits; float64 has no wider type in NumPy and is
-rounded twice.
+Those kernels fuse a multiplication with the following addition, so they round once instead of twice. For float32, the
+product is exact in float64, so computing in float64 and rounding once gives the same bits. NumPy has no type wider than
+float64, so float64 is rounded twice.
 """
 
 import numpy as np
@@ -14,19 +14,20 @@ from autolab.engine.core.tensor import materialise
 
 BIG = (
     1 << 15
-)  # elements from which a float32 array is taken in pieces: the float64 ones between fit the cache then
+)  # larger float32 arrays are processed in pieces, whose float64 temporaries fit in the cache
 _F64 = np.dtype(np.float64)
-_OPERATIONS = 100  # per element, times the cost of memory: for `threads.split`
+_OPERATIONS = 100  # operations per element, weighted by memory cost: for `threads.split`
 
 
 def array_of(tensor):
-    """The array of a tensor, to be changed in place; its version goes up by one."""
+    """Return the array of a tensor, and increase the tensor's version by one, because the caller changes it in
+    place."""
     tensor._storage.version += 1
     return materialise(tensor)
 
 
 def scaled_sum(a, b, factor):
-    """a + factor * b, as a new array."""
+    """Return a + factor * b as a new array."""
     if a.dtype != np.float32:
         return a + b * a.dtype.type(factor)
     total = np.multiply(b, float(np.float32(factor)), dtype=np.float64)
@@ -35,7 +36,7 @@ def scaled_sum(a, b, factor):
 
 
 def add_scaled(a, b, factor):
-    """a += factor * b."""
+    """Compute a += factor * b."""
     if a.dtype != np.float32:
         a += b * a.dtype.type(factor)
         return
@@ -51,8 +52,8 @@ def add_scaled(a, b, factor):
 
 
 def _add_scaled_in_pieces(a, b, factor):
-    """`add_scaled` of big float32 vectors, over threads; half the time of one piece. No operation mixes dtypes, which
-    NumPy would do in a buffer."""
+    """Do `add_scaled` for big float32 vectors with several threads, in half the time of a single piece. No operation
+    mixes dtypes, because NumPy would need a buffer for that."""
 
     def work(start, stop):
         product, number = (
@@ -68,7 +69,7 @@ def _add_scaled_in_pieces(a, b, factor):
 
 
 def add_product(a, b, c, factor=1.0):
-    """a += factor * b * c, the product taken from the left."""
+    """Compute a += factor * b * c, multiplying from left to right."""
     scaled = b * b.dtype.type(factor) if factor != 1.0 else b
     if a.dtype != np.float32:
         a += scaled * c
@@ -78,7 +79,7 @@ def add_product(a, b, c, factor=1.0):
 
 
 def add_quotient(a, b, c, factor=1.0):
-    """a += factor * b / c, from the left."""
+    """Compute a += factor * b / c, from left to right."""
     quotient = b * b.dtype.type(factor) if factor != 1.0 else b / c
     if factor != 1.0:
         quotient /= c
@@ -86,9 +87,9 @@ def add_quotient(a, b, c, factor=1.0):
 
 
 def move_towards(a, b, weight):
-    """a += weight * (b - a), computed from the nearer end.
+    """Compute a += weight * (b - a), from the nearer end.
 
-    Raises PyTorch's error for arrays of two dtypes: the model was converted after its optimizer's first step."""
+    Raise PyTorch's error if the dtypes differ, because the model was converted after its optimizer's first step."""
     if a.dtype != b.dtype:
         raise fail(
             RuntimeError,
@@ -103,5 +104,5 @@ def move_towards(a, b, weight):
 
 
 def scale(a, factor):
-    """a *= factor."""
+    """Compute a *= factor."""
     a *= a.dtype.type(factor)

@@ -15,17 +15,17 @@ from autolab.engine.core.tensor import Tensor
 
 
 def _number(loss: Any) -> float:
-    """A loss as a number; PyTorch's L-BFGS does not warn that it requires grad."""
+    """Return a loss as a number, without the warning that it requires grad, as in PyTorch's L-BFGS."""
     return float(loss.detach() if isinstance(loss, autolab.Tensor) else loss)
 
 
 class LBFGS(Optimizer):
-    """Newton's method with a Hessian guessed from the last `history_size` steps: few iterations on smooth problems.
+    """Newton's method with a Hessian estimated from the last `history_size` steps: few iterations on smooth problems.
 
-    One `step(closure)` is up to max_iter iterations and evaluates the closure up to max_eval times (default 1.25 *
-    max_iter), until no gradient is above tolerance_grad or the change falls below tolerance_change.
-    line_search_fn: None (steps of lr) or "strong_wolfe". Raises ValueError for more than one parameter group.
-    Nocedal and Wright, "Numerical Optimization", algorithm 7.4.
+    One `step(closure)` runs up to max_iter iterations and evaluates the closure up to max_eval times (default 1.25 *
+    max_iter). It stops earlier if no gradient is above tolerance_grad or the change falls below tolerance_change.
+    line_search_fn: None (steps of lr) or "strong_wolfe". Raise ValueError for more than one parameter group. Nocedal
+    and Wright, "Numerical Optimization", algorithm 7.4.
     """
 
     def __init__(
@@ -64,15 +64,15 @@ class LBFGS(Optimizer):
             offset += p.numel()
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Up to max_iter iterations. `closure` clears the gradients, computes the loss anew, calls backward and returns
-        the loss. Returns the loss of the first call."""
+        """Run up to max_iter iterations, and return the loss of the first call. `closure` clears the gradients,
+        computes the loss again, calls backward and returns the loss."""
         closure = enable_grad()(closure)
         with no_grad():
             return self._iterate(closure)
 
     def _iterate(self, closure):
         group = self.param_groups[0]
-        # All state is kept under the first parameter, whose dtype and device a loaded state takes.
+        # All state is stored under the first parameter; a loaded state takes its dtype and device.
         state = self.state[self._params[0]]
         for name in ("func_evals", "n_iter"):
             state.setdefault(name, 0)
@@ -99,7 +99,8 @@ class LBFGS(Optimizer):
                 loss, grad, calls = self._search(closure, state, loss, grad, slope, evaluations)
             else:
                 self._move(state["t"], state["d"])
-                if iteration != group["max_iter"]:  # after the last iteration nobody asks
+                # after the last iteration, the new loss is not needed
+                if iteration != group["max_iter"]:
                     loss, grad, calls = _number(closure()), self._flat_grad(), 1
             evaluations += calls
             state["func_evals"] += calls
@@ -114,7 +115,8 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _search(self, closure, state, loss, grad, slope, evaluations):
-        """Return (loss, gradient, calls of the closure) where the line search ends; the parameters are moved there."""
+        """Run the line search, and move the parameters to its end. Return (loss, gradient, calls of the closure)
+        there."""
         group = self.param_groups[0]
         if group["line_search_fn"] != "strong_wolfe":
             raise fail(
@@ -139,13 +141,14 @@ class LBFGS(Optimizer):
 
 
 def _turn(state, grad, size):
-    """Set the direction to minus a guess of the inverse Hessian, made from the last `size` steps, times `grad`."""
+    """Set the search direction to -H * grad, where H is an estimate of the inverse Hessian from the last `size`
+    steps."""
     if "prev_flat_grad" not in state:
         state["d"], state["prev_flat_grad"] = grad.neg(), grad.clone()
         return
     change, step = grad.sub(state["prev_flat_grad"]), state["d"].mul(state["t"])
     curvature = change.dot(step)
-    if curvature > 1e-10:  # otherwise the guess would not be positive definite
+    if curvature > 1e-10:  # otherwise the estimate would not be positive definite
         new = {"old_dirs": change, "old_stps": step, "ro": 1.0 / curvature}
         for name, value in new.items():
             state[name] = [*state[name], value][-size:]

@@ -1,13 +1,13 @@
-"""The line search of L-BFGS: how far to go along a direction, so that the strong Wolfe conditions hold.
+"""The line search of L-BFGS: find a step length along a direction that satisfies the strong Wolfe conditions.
 
-Nocedal and Wright, "Numerical Optimization", algorithms 3.5 and 3.6, as PyTorch has them (torch/optim/lbfgs.py).
+Nocedal and Wright, "Numerical Optimization", algorithms 3.5 and 3.6, as implemented in PyTorch (torch/optim/lbfgs.py).
 """
 
 from typing import Any, NamedTuple
 
 
 class _Point(NamedTuple):
-    """A place on the line: how far, the loss there, its gradient, its slope along the line."""
+    """A point on the search line: its distance from the start, and the loss, gradient and slope there."""
 
     t: Any
     loss: Any
@@ -16,15 +16,15 @@ class _Point(NamedTuple):
 
 
 ENOUGH_LOWER, FLAT_ENOUGH = 1e-4, 0.9
-"""c1: the loss falls by at least this share of what the slope promises; c2: the slope flattens to at most this
-share."""
+"""c1: the loss must fall by at least this fraction of the decrease that the slope predicts; c2: the slope must flatten
+to at most this fraction."""
 
 
 def strong_wolfe(look, t, direction, start, limit, tolerance_change=1e-9):
-    """Return (loss, gradient, t, number of evaluations) of a place on the line that is low and flat enough.
+    """Return (loss, gradient, t, number of evaluations) of a point that satisfies the strong Wolfe conditions.
 
-    look: a function of t that returns (loss, gradient) there; start: (loss, gradient, slope) at t = 0; limit: how many
-    rounds the search may take.
+    look: a function of t that returns (loss, gradient) there. start: (loss, gradient, slope) at t = 0. limit: the
+    maximum number of rounds.
     """
     start = _Point(0, *start)
     evaluations = rounds = 0
@@ -41,7 +41,7 @@ def strong_wolfe(look, t, direction, start, limit, tolerance_change=1e-9):
     def is_flat(point):
         return abs(point.slope) <= -FLAT_ENOUGH * start.slope
 
-    # The first phase ends with one good place, or with two that have a good one between them.
+    # The first phase ends with one good point, or with two points that have a good one between them.
     before, point = start, at(t)
     while rounds < limit:
         if too_high(point) or (rounds > 1 and point.loss >= before.loss):
@@ -57,7 +57,7 @@ def strong_wolfe(look, t, direction, start, limit, tolerance_change=1e-9):
         before = start
     bracket = [before, point]
     low, high = sorted((0, 1), key=lambda i: bracket[i].loss)
-    # The second phase looks between them.
+    # The second phase searches between these two points.
     stalled, longest = False, direction.abs().max()
     while rounds < limit and abs(bracket[1].t - bracket[0].t) * longest >= tolerance_change:
         t, stalled = _away_from_ends(_cubic_minimum(*bracket), [p.t for p in bracket], stalled)
@@ -78,7 +78,8 @@ def strong_wolfe(look, t, direction, start, limit, tolerance_change=1e-9):
 
 
 def _cubic_minimum(a, b, bounds=None):
-    """Return the minimum, within bounds, of the cubic through two points with their slopes; without one the middle."""
+    """Return the minimum, within bounds, of the cubic through two points with their slopes; if it has none, the
+    middle."""
     lowest, highest = bounds or sorted((a.t, b.t))
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
     square = d1**2 - a.slope * b.slope
@@ -92,7 +93,8 @@ def _cubic_minimum(a, b, bounds=None):
 
 
 def _away_from_ends(t, ends, stalled):
-    """Return (t, whether it is near an end): the second time near an end it is moved a tenth of the bracket inside."""
+    """Return (t, whether it is near an end). If t is near an end for the second time, move it inside by a tenth of the
+    bracket."""
     largest, smallest = max(ends), min(ends)
     margin = 0.1 * (largest - smallest)
     if not min(largest - t, t - smallest) < margin:

@@ -15,13 +15,13 @@ from autolab.optim.settings import check_at_least, number
 
 
 def _rounded(x):
-    """Return float32 numbers rounded to the eight binary digits of bfloat16, in which PyTorch computes here."""
+    """Return float32 numbers rounded to the eight significant bits of bfloat16, which PyTorch uses here."""
     shifted = x * 65537.0
     return shifted - (shifted - x)
 
 
 def _orthogonal(matrix, coefficients, steps, eps):
-    """Return about U V^T of `matrix` = U S V^T, by Newton-Schulz iterations (Keller Jordan, 2024)."""
+    """Return an approximation of U V^T, where `matrix` = U S V^T, by Newton-Schulz iterations (Keller Jordan, 2024)."""
     a, b, c = coefficients
     turned = matrix.size(0) > matrix.size(1)
     x = _rounded(matrix.T if turned else matrix)
@@ -34,10 +34,10 @@ def _orthogonal(matrix, coefficients, steps, eps):
 
 
 class Muon(Optimizer):
-    """p -= lr * O, O the orthogonal matrix nearest to the running mean of the gradient; for matrices only.
+    """p -= lr * O, where O is the orthogonal matrix nearest to the running mean of the gradient; for matrices only.
 
-    Give biases, embeddings and the last layer to AdamW. adjust_lr_fn: "original" scales lr by sqrt(max(1, rows /
-    columns)), "match_rms_adamw" by 0.2 * sqrt(max(rows, columns)). Raises ValueError for parameters of other than two
+    Use AdamW for biases, embeddings and the last layer. adjust_lr_fn: "original" scales lr by sqrt(max(1, rows /
+    columns)), "match_rms_adamw" by 0.2 * sqrt(max(rows, columns)). Raise ValueError for parameters that do not have two
     dimensions. Jordan, "Muon: An optimizer for hidden layers in neural networks" (2024).
     """
 
@@ -70,7 +70,7 @@ class Muon(Optimizer):
                 raise fail(ValueError, f"{message}{p.size()}", "Give it to AdamW instead.")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Make one step. `closure` computes the loss again; its value is returned."""
+        """Make one step. `closure` computes the loss again; return its value."""
         loss = self._loss(closure)
         for group, parameter, array in self._with_grad():
             grad, momentum = wrap(array, parameter.dtype), group["momentum"]

@@ -24,13 +24,14 @@ from autolab.engine.core.tensor import Tensor
 from autolab.utils._shared import reset_grads, typename
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
-"""What an optimizer takes: parameters, or groups with settings of their own."""
+"""The parameters that an optimizer accepts: tensors, or groups with their own settings."""
 
 Hooks: TypeAlias = OrderedDict[int, Callable[..., Any]]
 
 
 def _with_hooks(step):
-    """Return `step` with the hooks run around it; it also notes that it was called (schedulers ask)."""
+    """Return `step` with hooks before and after it. It also records that it was called, because schedulers check
+    that."""
 
     @functools.wraps(step)
     def run(self, *args, **kwargs):
@@ -57,10 +58,10 @@ def _with_hooks(step):
 
 
 class Optimizer:
-    """Base class: keeps parameters in groups with settings of their own. Subclasses define `step`.
+    """Base class of optimizers: it stores parameters in groups with their own settings. Subclasses define `step`.
 
-    params: tensors, or dicts with "params" and settings. Raises TypeError or ValueError for what
-    cannot be optimized.
+    params: tensors, or dicts with "params" and settings. Raise TypeError or ValueError for a value that cannot be
+    optimized.
     """
 
     _optimizer_step_pre_hooks: Hooks
@@ -103,7 +104,7 @@ class Optimizer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._make_hook_tables()
-        # An older PyTorch saved fewer settings, and counts of steps as Python numbers.
+        # Older versions of PyTorch saved fewer settings, and step counts as Python numbers.
         for group in self.param_groups:
             for name, default in self.defaults.items():
                 group.setdefault(name, default)
@@ -124,7 +125,7 @@ class Optimizer:
     # hooks ---------------------------------------------------------------------------------------
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before every step; it returns None or new (args, kwargs)."""
+        """Call `hook(optimizer, args, kwargs)` before every step; it returns None or a new (args, kwargs)."""
         return RemovableHandle.add(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -134,7 +135,7 @@ class Optimizer:
     # parameter groups ----------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a dict with "params" and settings; settings it lacks take the defaults."""
+        """Add a dict with "params" and settings; missing settings take the defaults."""
         if not isinstance(param_group, dict):
             raise fail(
                 TypeError,
@@ -184,7 +185,7 @@ class Optimizer:
     # state ---------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """{"state": {number: state}, "param_groups": [...]}; parameters are numbered in their order."""
+        """Return {"state": {number: state}, "param_groups": [...]}; parameters are numbered in order."""
         numbers: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
@@ -199,7 +200,7 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take state and settings from what `state_dict` returned. Raises ValueError when the groups do not match."""
+        """Load state and settings from the result of `state_dict`. Raise ValueError if the groups do not match."""
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved):
             raise fail(
@@ -228,25 +229,26 @@ class Optimizer:
         self.__setstate__({"state": state, "param_groups": saved})
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget all gradients (or fill them with zeros): backward() adds to what is there."""
+        """Clear all gradients, or fill them with zeros, because backward() adds to existing gradients."""
         reset_grads(self, (p for group in self.param_groups for p in group["params"]), set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step of optimization from the gradients that are there. Subclasses define it."""
+        """Make one optimization step from the current gradients. Subclasses define it."""
         raise NotImplementedError
 
     @staticmethod
     def _loss(closure):
-        """What `closure` returns, called with gradients on; None without one."""
+        """Call `closure` with gradients enabled and return its result; None without a closure."""
         if closure is None:
             return None
         with enable_grad():
             return closure()
 
     def _with_grad(self):
-        """(group, parameter, raw gradient) of every parameter that has a gradient; with its sign turned to maximize.
+        """Yield (group, parameter, raw gradient) for every parameter that has a gradient; to maximize, the gradient is
+        negated.
 
-        The parameter's device is the current one meanwhile."""
+        Meanwhile the parameter's device is the current one."""
         items = [
             (group, p, g)
             for group in self.param_groups
@@ -254,7 +256,7 @@ class Optimizer:
             if (g := p.grad) is not None
         ]
         watcher = observe.observer
-        # for the caller's arithmetic, too: inf and NaN in a gradient are no accident of this step
+        # This also covers the caller's arithmetic: inf and NaN in a gradient are not errors of this step.
         with np.errstate(all="ignore"):
             for group, parameter, grad in items:
                 self._check_state_lies_beside(parameter)
@@ -266,7 +268,7 @@ class Optimizer:
                     watcher.update(self, group, parameter, True)
 
     def _check_state_lies_beside(self, parameter):
-        """Raise PyTorch's error when a parameter was moved to another device after its state was made."""
+        """Raise PyTorch's error if a parameter was moved to another device after its state was made."""
         device = parameter._storage.device
         for name, value in self.state.get(parameter, {}).items():
             if isinstance(value, Tensor) and value.dim() and value._storage.device is not device:
@@ -275,7 +277,8 @@ class Optimizer:
 
 
 def _fitted(parameter, value, key=None):
-    """A saved state value with its tensors in the parameter's dtype and device (`step` stays as it is)."""
+    """Return a saved state value with its tensors converted to the parameter's dtype and device (`step` is
+    unchanged)."""
     if isinstance(value, Tensor):
         if key == "step":
             return value
@@ -289,6 +292,6 @@ def _fitted(parameter, value, key=None):
 
 
 def zero_step():
-    """The step count of a parameter that was not stepped yet: a 0-d tensor of floats, as PyTorch keeps it."""
+    """Return a step count of 0 for a new parameter: a 0-d float tensor, as in PyTorch."""
     wide = autolab.get_default_dtype() is autolab.float64
     return autolab.tensor(0.0, dtype=autolab.float64 if wide else autolab.float32, device="cpu")

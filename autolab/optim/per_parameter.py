@@ -1,4 +1,4 @@
-"""Optimizers whose rule treats one parameter at a time: its state, its count of steps, weight decay."""
+"""Optimizers that update one parameter at a time: its state, its step count, weight decay."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from autolab.optim.settings import number
 
 
 class PerParameter(Optimizer):
-    """Base class of optimizers that change each parameter by its own gradient and state; `_update` is their rule."""
+    """Base class of optimizers that change each parameter by its own gradient and state; `_update` defines the rule."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step. `closure` computes the loss anew; returns its value."""
+        """Make one step. `closure` computes the loss again; return its value."""
         loss = self._loss(closure)
         for group, parameter, grad in self._with_grad():
             state = self.state[parameter] or self._start(group, parameter)
@@ -23,7 +23,7 @@ class PerParameter(Optimizer):
         return loss
 
     def _kept(self, group):
-        """The names of what is kept for each parameter in arrays of its shape, which begin as zeros."""
+        """Return the names of the state arrays of each parameter, which have its shape and start as zeros."""
         return ()
 
     def _start(self, group, parameter):
@@ -35,7 +35,7 @@ class PerParameter(Optimizer):
         return state
 
     def _update(self, group, state, step, parameter, grad):
-        """Changes `parameter` in its `step`-th step, from its gradient (an array) and `state`, which changes, too."""
+        """Update `parameter` in its `step`-th step from its gradient (an array) and `state`; change `state`, too."""
         raise NotImplementedError
 
 
@@ -46,17 +46,18 @@ def count_step(state):
     one = step.dtype.scalar(1)
     if step._storage.array is None:
         step._array = step._array + one
-    else:  # its memory was looked into (saved, loaded, detached): count there
+    else:  # its memory was used elsewhere (saved, loaded, detached): count there
         step._array += one
     return step._array.item()
 
 
 def decayed(group, parameter, p, grad):
-    """The gradient with weight decay added to it. Decay that is decoupled shrinks the parameter's array `p` instead."""
+    """Return the gradient with weight decay added to it. If the decay is decoupled, shrink the parameter's array `p`
+    instead."""
     if group["weight_decay"] == 0:
         return grad
     if group.get("decoupled_weight_decay"):
-        parameter._storage.version += 1  # in PyTorch an operation of its own
+        parameter._storage.version += 1  # in PyTorch, this is a separate operation
         scale(p, 1 - number(group["lr"]) * group["weight_decay"])
         return grad
     return scaled_sum(grad, p, group["weight_decay"])

@@ -19,9 +19,9 @@ from autolab.engine.core.tensor import Tensor
 
 
 class RMSprop(PerParameter):
-    """p -= lr * grad / (sqrt(v) + eps), v a running mean of the squared gradient (Tieleman and Hinton, 2012).
+    """p -= lr * grad / (sqrt(v) + eps), where v is a running mean of the squared gradient (Tieleman and Hinton, 2012).
 
-    centered: subtract the squared mean gradient from v (Graves, 2013). momentum: as in SGD, of the scaled gradient.
+    centered: subtract the squared mean gradient from v (Graves, 2013). momentum: as in SGD, but of the scaled gradient.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class RMSprop(PerParameter):
         arguments = locals()
         check_lr(lr)
         check_ranges(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        first = ("lr", "momentum", "alpha", "eps", "centered")  # PyTorch's order
+        first = ("lr", "momentum", "alpha", "eps", "centered")  # in PyTorch's order
         super().__init__(params, settings(self, arguments, first))
 
     def _kept(self, group):

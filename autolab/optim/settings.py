@@ -1,4 +1,4 @@
-"""What an optimizer accepts as a setting, with PyTorch's words for what it does not."""
+"""Checks of optimizer settings, with PyTorch's error messages."""
 
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
@@ -6,13 +6,13 @@ from autolab.engine.exact.refusals import unsupported
 
 
 _ONLY_SPEED = ("foreach", "capturable", "differentiable", "fused")
-"""Options that only make PyTorch faster. They stay in the settings, because PyTorch's files have them."""
+"""Options that only make PyTorch faster. They stay in the settings, because PyTorch's saved states contain them."""
 
 
 def settings(optimizer, arguments, first=()):
-    """Return the settings among `arguments`, the `locals()` of a constructor, those of `first` in front.
+    """Return the settings among `arguments`, the `locals()` of a constructor, with the names in `first` at the front.
 
-    Raises NotImplementedError for options that are not here (foreach, fused, …)."""
+    Raise NotImplementedError for unsupported options (foreach, fused, …)."""
     for name in _ONLY_SPEED:
         if arguments.get(name):
             raise unsupported(type(optimizer).__name__, name)
@@ -21,7 +21,7 @@ def settings(optimizer, arguments, first=()):
 
 
 def check_range(name, value, upper=None):
-    """Raise ValueError, in PyTorch's words, unless 0 <= value (< upper)."""
+    """Raise ValueError in PyTorch's words unless 0 <= value (< upper)."""
     if not (0.0 <= value and (upper is None or value < upper)):
         raise fail(
             ValueError,
@@ -31,13 +31,13 @@ def check_range(name, value, upper=None):
 
 
 def check_not_negative(name, value):
-    """`check_range` as SGD asks, for which NaN is no error."""
+    """Do `check_range` as SGD does: NaN is not an error."""
     if value < 0.0:
         check_range(name, value)
 
 
 def check_lr(lr, check=check_range):
-    """Raise ValueError, in PyTorch's words, for a learning rate that is negative or no single number."""
+    """Raise ValueError in PyTorch's words for a learning rate that is negative or not a single number."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise fail(
             ValueError, "Tensor lr must be 1-element", "One learning rate for each parameter group."
@@ -46,7 +46,7 @@ def check_lr(lr, check=check_range):
 
 
 def check_ranges(**values):
-    """Raise ValueError, in PyTorch's words, unless each value is at least 0."""
+    """Raise ValueError in PyTorch's words unless each value is at least 0."""
     for name, value in values.items():
         check_range(f"{name} value", value)
 
@@ -57,7 +57,7 @@ def number(value):
 
 
 def check_at_least(limit, **values):
-    """Raise ValueError, in the words of Muon and Adafactor, unless each value is at least `limit`."""
+    """Raise ValueError in the words of Muon and Adafactor unless each value is at least `limit`."""
     for name, value in values.items():
         if isinstance(value, Tensor) and value.numel() != 1:
             note = "One learning rate for each parameter group."

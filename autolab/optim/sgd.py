@@ -13,10 +13,10 @@ from autolab.optim.settings import check_lr, check_not_negative, number, setting
 
 
 class SGD(Optimizer):
-    """p -= lr * d, where d is the gradient plus weight_decay * p, or with momentum a running sum of such d.
+    """p -= lr * d, where d is the gradient plus weight_decay * p; with momentum, d is replaced by a running sum of d.
 
-    buffer = momentum * buffer + (1 - dampening) * d (the first d as it is); nesterov uses d + momentum * buffer.
-    Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013).
+    buffer = momentum * buffer + (1 - dampening) * d (the first buffer is d itself); nesterov uses d + momentum *
+    buffer. Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013).
 
     Example:
 
@@ -58,7 +58,7 @@ class SGD(Optimizer):
         super().__init__(params, settings(self, arguments))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step. `closure` computes the loss anew and is returned its value."""
+        """Make one step. `closure` computes the loss again; return its value."""
         loss = self._loss(closure)
         for group, parameter, grad in self._with_grad():
             p = array_of(parameter)

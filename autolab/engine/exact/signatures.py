@@ -375,7 +375,7 @@ def _all_ints(values):
 
 @functools.cache
 def _code(count, more):
-    """Return the source of a checking function for a body with `count` positional arguments. more: whether it takes
+    """Return the code of a checking function for a body with `count` positional arguments. more: whether it takes
     further ints."""
     odd = [f"n <= {count}" if more else f"n > {count}"]
     odd += [f"n > {i} and args[{i}].__class__ not in s{i}" for i in range(count)]

@@ -143,7 +143,7 @@ def _rows(x, lanes):
         if full == 1
         else _interleaved(x[:, : full * lanes].reshape(k, full, lanes))
     )
-    # Add the rest first and the running sums last, without a view of all running sums.
+    # Copy the result, so that it is not a view that keeps all running sums.
     return _in_order(np.concatenate((x[:, full * lanes :], sums), axis=1), axis=1)[:, -1].copy()
 
 

@@ -46,7 +46,7 @@ class Windows:
         )
 
     def blocks(self, part, parts):
-        """Yield (first output row, number of rows) for each block of thread `part`."""
+        """Return (first output row, number of rows) for each block of thread `part`."""
         share = threads.share(part, parts, self.geo.out[0])
         area = self.x.itemsize * self.geo.groups * self.channels * self.geo.kernel[1] * self.row
         if self.by_rows:
@@ -99,7 +99,7 @@ class Windows:
             by_pixel(gathered)[...] = by_pixel(source)
 
     def _read(self, first, end):
-        """Return input rows first … end as (groups, channels, rows, width, N), with zero padding around the image."""
+        """Return input rows first … end - 1 as (groups, channels, rows, width, N), with zeros around the image."""
         geo, (h, w), px = self.geo, self.geo.size, self.geo.padding[1]
         width = (geo.out[1] - 1) * geo.stride[1] + geo.dilation[1] * (geo.kernel[1] - 1) + 1
         if not px and width <= w and 0 <= first and end <= h:

@@ -279,7 +279,7 @@ def adaptive_edges(n, out):
 
 @lru_cache(64)
 def _adaptive(size, out):
-    """Yield the place of each of `out` (rows, columns) windows in the result, and its place in an input of `size`."""
+    """Return the place of each of `out` (rows, columns) windows in the result, and its place in an input of `size`."""
     rows, columns = (list(zip(*adaptive_edges(n, o))) for n, o in zip(size, out))
     return [
         ((..., i, j), (..., slice(int(top), int(bottom)), slice(int(left), int(right))))

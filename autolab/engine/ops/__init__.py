@@ -1,4 +1,4 @@
-"""The op families. Importing this package registers every op."""
+"""The operations, grouped in files by topic. Importing this package registers every op."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Activations: what a layer does to its scores. `sigmoid` and `tanh` are with the other pointwise functions.
+"""Activation functions. `sigmoid` and `tanh` are with the other pointwise functions.
 
 Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html
 """
@@ -27,9 +27,9 @@ _GELU_SLOPE, _GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
 def floating(torch_name, kernel):
-    """Return `kernel` for floating-point arrays only; float16 is computed in float32, as PyTorch does.
+    """Return `kernel` for floating-point arrays only. float16 is computed in float32, as in PyTorch.
 
-    Raises NotImplementedError in PyTorch's words, which name the kernel, for other dtypes."""
+    For other dtypes it raises NotImplementedError in PyTorch's words, which name the kernel."""
 
     def forward(xp, x, *rest):
         d = x.dtype
@@ -45,7 +45,7 @@ def floating(torch_name, kernel):
 
 
 def select(xp, mask, values):
-    """Return `values` where `mask`, else zero."""
+    """Return `values` where `mask` is true, else zero."""
     return xp.where(mask, values, values.dtype.type(0))[()]
 
 
@@ -142,7 +142,7 @@ with_backward(
 
 
 def _outside(xp, values, x, limit):
-    """Return `values` where the size of `x` is above `limit`, else zero."""
+    """Return `values` where abs(x) > `limit`, else zero."""
     return select(xp, xp.logical_not((x >= -limit) & (x <= limit)), values)
 
 
@@ -235,7 +235,7 @@ internal(
 
 
 def _bend(m, x):
-    """Return the tanh in the approximation of gelu, and the derivative of its argument."""
+    """Return the tanh in gelu's approximation, and the derivative of the tanh's argument."""
     inner = _GELU_SLOPE * (x + _GELU_CUBE * x * x * x)
     return m.tanh(inner), _GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x)
 
@@ -250,7 +250,7 @@ def _gelu(xp, x, approximate):
 
 def _gelu_rule(m, g, self, approximate):
     if approximate == "tanh":
-        x = m.clamp(self, -16, 16)  # tanh is 1 beyond, and x * x overflows
+        x = m.clamp(self, -16, 16)  # tanh is 1 beyond these limits, and x * x would overflow
         t, slope = _bend(m, x)
         return g * (0.5 * (1 + t) + 0.5 * self * (1 - t * t) * slope)
     density = m.exp(-0.5 * self * self) / math.sqrt(2 * math.pi)
@@ -284,9 +284,10 @@ internal(
 # -- per channel -----------------------------------------------------------------------------------------------------
 @composite(method=True)
 def prelu(input, weight):
-    """Return input where it is positive, else weight * input; one weight, or one for each channel (dimension 1).
+    """Return input where it is positive, else weight * input. There is one weight, or one for each channel (dimension
+    1).
 
-    Raises RuntimeError when the number of weights or the dtype does not fit. Source: torch.prelu."""
+    Raise RuntimeError if the number of weights or the dtype does not match. Source: torch.prelu."""
     if (casting := per_thread.state.autocast) is not None:
         input, weight = casting.lowered(input, weight)
     count, channels = weight.numel(), input.shape[1] if input.ndim >= 2 else 1

@@ -1,4 +1,5 @@
-"""add sub mul div neg: the four operations, as functions and operators. Powers are in `powers.py`."""
+"""Addition, subtraction, multiplication, division and negation, as functions and operators. Powers are in
+`powers.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from .overloading import operators
 
 
 def _no_bool(dtypes, promoted):
-    """Raise torch's errors for `-` on masks, of which some look like a forgotten `~`."""
+    """Raise torch's errors for `-` on bool tensors; one error suggests `~` instead."""
     refuse_if(
         all(d is bool_ for d in dtypes),
         "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
@@ -118,7 +119,7 @@ rsub = internal(
 
 
 def _by_number(name, function, rule, node, tex):
-    """Register an op of a tensor and a number. torch's own rules use these; users see their names in graphs of
+    """Register an op of a tensor and a number. torch uses it in its own rules, so users see its name in graphs of
     gradients."""
     return internal(
         f"{name}(Tensor self, Number other)",
@@ -152,7 +153,7 @@ div_scalar = _by_number(
 
 # -- public functions: alpha, overloads, operators ---------------------------------------------------------------------
 def _scaled(other, alpha):
-    """Return `other * alpha`. Raises RuntimeError for a factor that whole numbers cannot be multiplied with."""
+    """Return `other * alpha`. Raise RuntimeError if integers cannot be multiplied by this factor."""
     if alpha.__class__ is int and alpha == 1:
         return other
     whole = (
@@ -167,7 +168,7 @@ def _scaled(other, alpha):
 
 
 def _with_alpha(op, sign):
-    """Make the sum or difference public, and in place; `other` is multiplied by alpha first. Return the in-place
+    """Make the sum or difference public, also in place; `other` is multiplied by alpha first. Return the in-place
     form."""
 
     def call(input, other, *, alpha=1, out=None):
@@ -190,7 +191,7 @@ add_, sub_ = _with_alpha(add, "+"), _with_alpha(sub, "-")
 
 @composite("div", method=True)
 def div_function(input, other, *, rounding_mode=None, out=None):
-    """Return `input / other`, with broadcasting; integers give the default float dtype. Source: torch.div."""
+    """Return `input / other` with broadcasting; integers become the default float dtype. Source: torch.div."""
     if rounding_mode is None:
         result = div.call(input, other)
     else:
@@ -206,7 +207,7 @@ def mul_function(input, other, *, out=None):
 
 
 def _rounding(mode):
-    """Return the op that divides and rounds. Raises RuntimeError for another mode."""
+    """Return the op that divides and rounds in the given mode. Raise RuntimeError for an unknown mode."""
     refuse_if(
         mode not in ("floor", "trunc"),
         f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'",

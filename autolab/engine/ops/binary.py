@@ -1,4 +1,4 @@
-"""Functions of two or three tensors, element by element: lerp, addcmul, addcdiv."""
+"""Elementwise functions of two or three tensors: lerp, addcmul, addcdiv."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _lerp(xp, self, end, weight):
         raise not_implemented("lerp_kernel_scalar", self.dtype)
     weight = weight if hasattr(weight, "dtype") else self.dtype.type(weight)
     gap = end - self
-    # from the nearer end, as torch does, so that weight 1 gives `end` exactly
+    # As in torch, compute from the nearer end, so that weight 1 gives `end` exactly.
     return xp.where(abs(weight) < 0.5, weight * gap + self, end - gap * (1 - weight))[()]
 
 
@@ -47,13 +47,13 @@ def _scaled(value, a):
 
 
 def _addcmul(xp, self, tensor1, tensor2, value):
-    if self.dtype.kind in "iu":  # the factor becomes a whole number, too
+    if self.dtype.kind in "iu":  # the factor is converted to an integer, too
         value = int(value)
     return _scaled(value, tensor1) * tensor2 + self
 
 
 def _no_whole_quotient(dtypes, promoted):
-    """Refuse to divide whole numbers by whole numbers: PyTorch once rounded the quotient."""
+    """Refuse to divide integers by integers, because older versions of PyTorch rounded the quotient."""
     refuse_if(
         not any(d.is_floating_point for d in dtypes[1:]),
         "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
@@ -66,7 +66,8 @@ def _no_whole_quotient(dtypes, promoted):
 
 
 def _added(name, forward, check, tex, doc, samples, **rules):
-    """Register an operation that adds something of two tensors and a number; rules: (rule, formula) of the tensors."""
+    """Register an operation that adds a function of two tensors and a number to `self`; rules: (rule, formula) of the
+    tensors."""
     register(
         f"{name}(Tensor self, Tensor tensor1, Tensor tensor2, *, Number value=1)",
         forward=forward,

@@ -1,4 +1,4 @@
-"""Raise PyTorch's error where arguments do not fit, in one line."""
+"""A check that raises PyTorch's error for wrong arguments, in one line."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from ..core.errors import fail
 
 
 def refuse_if(problem, message, note, kind=RuntimeError):
-    """Raise `kind(message)` with the note for the learner if there is the problem.
+    """If `problem` is true, raise `kind(message)` with the note for the learner.
 
-    The message is made in any case, so this is for functions whose time does not matter.
+    The message is made even if there is no problem, so use this only where time does not matter.
 
     >>> refuse_if(False, "stride should not be zero", "The window would never move on.")
     """

@@ -1,5 +1,5 @@
-"""Losses of class numbers: the negative log-likelihood, under cross entropy. What losses share, and all others, is in
-`loss.py`."""
+"""The negative log-likelihood loss of class numbers, on which cross entropy is built. Other losses, and code that all
+losses share, are in `loss.py`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .loss import MEAN, NONE
 
 
 def _batch(xp, scores, target, weight, ignore_index):
-    """Return the sizes (N, C, M) of the scores as one batch (M: what comes behind the classes), the places of the right
-    classes there, and the weights (N, M) of the samples, 0 where one is ignored."""
+    """Return three values for the scores as one batch: the sizes (N, C, M), where M counts the elements behind the
+    class dimension; the positions of the target classes; and the weights (N, M) of the samples, 0 for ignored ones."""
     shape = scores.shape
     sizes = *(shape[:2] if len(shape) > 1 else (1, *shape)), math.prod(shape[2:])
     target = xp.asarray(target, np.int64).reshape(sizes[0], sizes[2])
@@ -48,7 +48,7 @@ def _nll_backward(xp, grad_output, self, target, weight, reduction, ignore_index
     sizes, places, weights = _batch(xp, self, target, weight, ignore_index)
     share = -weights
     if reduction == MEAN:
-        share = xp.where(weights == 0, 0, share / total_weight)  # all ignored: 0 / 0
+        share = xp.where(weights == 0, 0, share / total_weight)  # if all are ignored, this is 0 / 0
     grad = xp.zeros(sizes, self.dtype)
     grad[places] = share * grad_output.reshape(share.shape if reduction == NONE else ())
     return grad.reshape(self.shape)
@@ -68,7 +68,7 @@ internal(
 
 
 def kernel_name(ndim):
-    """Return the name of PyTorch's kernel for scores with `n_dim` dimensions, which its error messages contain."""
+    """Return the name of PyTorch's kernel for scores with `ndim` dimensions, as it appears in error messages."""
     return "nll_loss_out_frame" if ndim <= 2 else "nll_loss2d_forward_out_frame"
 
 

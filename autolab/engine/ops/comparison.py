@@ -1,4 +1,4 @@
-"""Questions with a yes or no per element: comparisons, logic, bits, is-it-nan; and isclose, allclose, equal.
+"""Elementwise tests: comparisons, logic, bits, isnan and similar; and isclose, allclose, equal.
 
 Sources: https://docs.pytorch.org/docs/2.13/torch.html#comparison-ops
 """
@@ -136,9 +136,9 @@ for _name, _tex, _doc in (
 # -- nearly and exactly equal ------------------------------------------------------------------------------------------
 @composite(method=True)
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Return whether |input - other| <= atol + rtol |other|, element by element. equal_nan: two nans count as equal.
+    """Return whether |input - other| <= atol + rtol |other|, element by element. equal_nan: whether two nans are equal.
 
-    Raises RuntimeError when the dtypes differ. Source: torch.isclose."""
+    Raise RuntimeError if the dtypes differ. Source: torch.isclose."""
     refuse_if(
         input.dtype is not other.dtype,
         f"{input.dtype.short} did not match {other.dtype.short}",
@@ -146,7 +146,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     )
     message = f"rtol and atol must be greater than or equal to zero, but got {rtol:g} and {atol:g}"
     refuse_if(min(rtol, atol) < 0, message, "A tolerance is a distance, so it cannot be negative.")
-    if input.dtype.np.kind in "bu":  # their differences wrap around
+    if input.dtype.np.kind in "bu":  # differences of these dtypes wrap around
         input, other = input.long(), other.long()
     close = input == other
     if equal_nan:

@@ -1,8 +1,8 @@
 """Convolution and transposed convolution in one and two dimensions.
 
-One op, `convolution`, serves all of them, as in PyTorch. It and its two adjoints (with respect to the input, with
-respect to the weight) are closed under differentiation: the rule of each is made of the other two, so that derivatives
-of every order exist. The kernels are in `engine/kernels/convolution.py`. Sources:
+One op, `convolution`, implements all of them, as in PyTorch. The op and its two adjoints (with respect to the input,
+with respect to the weight) are closed under differentiation: the rule of each uses the other two, so derivatives of
+every order exist. The kernels are in `engine/kernels/convolution.py`. Sources:
 https://docs.pytorch.org/docs/2.13/nn.functional.html#convolution-functions; Dumoulin and Visin, "A guide to convolution
 arithmetic for deep learning" (2016).
 """
@@ -24,7 +24,7 @@ from .with_backward import rule
 
 # -- sizes -------------------------------------------------------------------------------------------------------------
 def output_size(spatial, kernel, stride, padding, dilation, transposed=False, output_padding=None):
-    """Return the sizes of the result, for sizes of the input and of the kernel (tuples of one length)."""
+    """Return the sizes of the result, for the sizes of the input and the kernel (tuples of equal length)."""
     if transposed:
         sizes = zip(spatial, kernel, stride, padding, dilation, output_padding)
         return tuple((n - 1) * s - 2 * p + d * (k - 1) + more + 1 for n, k, s, p, d, more in sizes)
@@ -51,8 +51,8 @@ def geometry(
 
 
 def _on_images(xp, kernel, geo, *arrays):
-    """Return `kernel(*arrays, geometry)` with sequences made images of width 1, so that their rows can be cut into
-    blocks, and float16 computed in float32 as PyTorch does."""
+    """Return `kernel(*arrays, geometry)`. Sequences become images of width 1, so that their rows can be cut into
+    blocks; float16 is computed in float32, as in PyTorch."""
     d = arrays[0].dtype
     if d.itemsize == 2 and d.kind == "f":
         arrays = [None if a is None else a.astype(np.float32) for a in arrays]
@@ -196,7 +196,7 @@ internal(
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
 def _numbers(name, value, n):
-    """Return `value` as a tuple of `n` ints; one number counts for every dimension that the kernel moves along."""
+    """Return `value` as a tuple of `n` ints; a single number applies to every spatial dimension."""
     values = (value,) if value.__class__ is int else tuple(value)
     refuse_if(
         len(values) not in (1, n),
@@ -214,7 +214,7 @@ def _numbers(name, value, n):
 
 
 def _named_padding(input, kernel, stride, padding, dilation):
-    """Return (input, padding) for 'valid' and 'same'; an odd total is padded at the end first, as PyTorch does."""
+    """Return (input, padding) for 'valid' and 'same'. For an odd total, the end is padded first, as in PyTorch."""
     if padding == "valid":
         return input, 0
     message = f"Invalid padding string: '{padding}'"
@@ -229,7 +229,7 @@ def _named_padding(input, kernel, stride, padding, dilation):
 
 
 def _check(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    """Raise PyTorch's error for sizes, channels and dtypes that do not fit."""
+    """Raise PyTorch's error for sizes, channels or dtypes that do not match."""
     shape, w = list(input.shape), list(weight.shape)
     refuse_if(
         w[0] % groups,
@@ -288,7 +288,7 @@ _passed = Passed()
 
 
 def _convolved(name, n, input, weight, bias, *given, transposed=False):
-    """Check the arguments in PyTorch's order, then run the op; an input without batch dimension gets one for the op.
+    """Check the arguments in PyTorch's order, then run the op. An input without a batch dimension gets one for the op.
 
     given: stride, padding, dilation, groups, output_padding."""
     if (casting := per_thread.state.autocast) is not None:
@@ -335,7 +335,7 @@ def _convolved(name, n, input, weight, bias, *given, transposed=False):
 
 # -- public functions --------------------------------------------------------------------------------------------------
 def _public(name, n, shapes):
-    """Make a convolution along `n` dimensions public, in `torch` and `torch.nn.functional`, and its adjoint."""
+    """Make a convolution over `n` dimensions, and its adjoint, public in `torch` and `torch.nn.functional`."""
 
     def convolve(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolved(name, n, input, weight, bias, stride, padding, dilation, groups, 0)

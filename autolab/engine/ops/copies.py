@@ -1,4 +1,4 @@
-"""Copies, casts, fills: ops that move values without computing new ones."""
+"""Copies, casts and fills: ops that move values without computing new ones."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from ..exact.broadcasting import misfit
 from ..inplace.views import overlapping_operands, partly_overlap, repeats
 
 ROW_MAJOR = "row-major"
-"""What `contiguous` asks of `clone`; a user's memory formats are refused."""
+"""The argument that `contiguous` passes to `clone`; memory formats from a user are refused."""
 
 
 def order_of_copies(array) -> str:
-    """In which order (NumPy's "C" or "K") a copy lies: that of `array`, but row by row where memory repeats (`expand`),
-    as PyTorch has it.
+    """Return the memory order (NumPy's "C" or "K") of a copy: the order of `array`, or row-major if elements share
+    memory (`expand`), as in PyTorch.
 
     >>> order_of_copies(np.ones((2, 3)).T), order_of_copies(np.broadcast_to(1.0, (2, 3)))
     ('K', 'C')
@@ -55,7 +55,7 @@ def order_of_copies(array) -> str:
 
 def _cloned(xp, self, memory_format):
     if memory_format is None and not repeats(self):
-        return xp.array(self)  # in the order that it lies in, as PyTorch
+        return xp.array(self)  # keeps the memory order, as in PyTorch
     if memory_format not in (None, ROW_MAJOR):
         raise unsupported("clone", "memory_format")
     return xp.array(self, order="C")
@@ -91,8 +91,8 @@ to_copy = internal(
 
 
 def in_dtype_of(m, g, x):
-    """Return the operand `x` as the operation read it: in the dtype of `g`, the gradient of the result, if `x` has no
-    dimensions and therefore no say in the result's dtype."""
+    """Return the operand `x` in the dtype in which the operation read it. If `x` is 0-d and so did not decide the
+    result's dtype, this is the dtype of `g`, the gradient of the result."""
     if x.dtype == g.dtype or x.ndim or not g.ndim:
         return x
     return m.to_copy(x, g.dtype if m.traced else FROM_NUMPY[g.dtype])
@@ -125,9 +125,9 @@ sum_to = internal(
 
 # -- writing into memory -----------------------------------------------------------------------------------------------
 def _overwriting(schema, forward, node, value, gradient=None, **fields):
-    """Register an operation whose result has nothing of `self`: no gradient reaches it.
+    """Register an operation whose result does not depend on `self`, so no gradient reaches `self`.
 
-    value: the formula of the result. gradient: the rule for the tensor that is written, and its formula."""
+    value: the formula of the result. gradient: the rule for the source tensor, and its formula."""
     rules, formulas = {"self": lambda m, g: m.zeros_like(g)}, {"self": "0"}
     if gradient is not None:
         name = schema.rstrip(")").split()[-1]
@@ -171,7 +171,7 @@ fill_tensor_op = _overwriting(
 
 
 def _write(op, args, number):
-    """Write `number` everywhere in `args[0]`, as the in-place op `op`. Return that tensor."""
+    """Fill `args[0]` with `number`, as the in-place op `op`. Return `args[0]`."""
     target, state = args[0], per_thread.state
     requires_grad = any(isinstance(a, Tensor) and a._req for a in args)
     check_inplace(target, state, requires_grad, overlapping=False)
@@ -182,9 +182,9 @@ def _write(op, args, number):
 
 @composite(method=True, function=False)
 def copy_(self, src, non_blocking=False):
-    """Copies the values of `src` (a tensor or number; broadcast, cast) into this tensor.
+    """Copy the values of `src` (a tensor or number; broadcast, cast) into this tensor.
 
-    Raises RuntimeError when it does not fit. Source: torch.Tensor.copy_."""
+    Raise RuntimeError if the shapes do not match. Source: torch.Tensor.copy_."""
     if not isinstance(src, Tensor):
         src = scalar_tensor(src)
     state, here = per_thread.state, self._storage.device
@@ -203,10 +203,10 @@ def copy_(self, src, non_blocking=False):
 
 @composite(method=True)
 def zero_(input):
-    """Sets every element to 0 in place. Source: torch.Tensor.zero_."""
+    """Set every element to 0 in place. Source: torch.Tensor.zero_."""
     plain = input._view is None and not input._req and observe.observer is None
     if plain and input._array.__class__ is np.ndarray:
-        input._array.fill(0)  # a gradient between two steps; 0.6 us against 3.7
+        input._array.fill(0)  # usually a gradient between two steps; 0.6 µs instead of 3.7
         input._storage.version += 1
         return input
     return _write(zero_op, (input,), 0)
@@ -214,7 +214,7 @@ def zero_(input):
 
 @composite(method=True)
 def fill_(input, value):
-    """Sets every element to `value` (a number or a 0-d tensor) in place. Source: torch.Tensor.fill_."""
+    """Set every element to `value` (a number or a 0-d tensor) in place. Source: torch.Tensor.fill_."""
     if not isinstance(value, Tensor):
         number = np.asarray(held_by(as_number(value), input.dtype)).astype(input.dtype.np)[()]
         return _write(fill_op, (input, value), number)
@@ -223,7 +223,7 @@ def fill_(input, value):
         f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.",
         "Use copy_ to write a whole tensor.",
     )
-    check_written_once(input)  # a number may fill expanded memory, a tensor may not
+    check_written_once(input)  # only a number may fill expanded memory
     if value._storage.device is not input._storage.device:
         value = _moved(value, input._storage.device)
     return _write(fill_tensor_op, (input, value), value._array)
@@ -231,7 +231,7 @@ def fill_(input, value):
 
 @composite(method=True, function=False)
 def clone_by_copy(self):
-    """A copy recorded as torch records it under create_graph: `CopyBackwards` into new memory."""
+    """Return a copy recorded as torch records it under create_graph: `CopyBackwards` into new memory."""
     device = self._storage.device
     with device.backend:
         return wrap(device.xp.empty_like(self._array), self.dtype).copy_(self)
@@ -241,14 +241,14 @@ def clone_by_copy(self):
 def _cast(self, dtype, copy=False):
     if dtype is self.dtype:
         return clone.call(self, None) if copy else self
-    if self._req and not dtype.is_floating_point:  # whole numbers have no gradient
+    if self._req and not dtype.is_floating_point:  # integers have no gradient
         return apply(dataclasses.replace(to_copy, rules=()), (self, dtype))
     return to_copy.call(self, dtype)
 
 
 # -- from one device to another ----------------------------------------------------------------------------------------
 def transfer(array, source, target, pinned=False, non_blocking=False):
-    """A copy of a raw array of the device `source` on the device `target` (canonical devices)."""
+    """Return a copy of a raw array from the device `source` on the device `target` (canonical devices)."""
     if target is devices.CPU:
         return source.backend.to_host(array, pinned, non_blocking)
     if source is devices.CPU:
@@ -268,7 +268,8 @@ to_device = internal(
 
 
 def _moved(self, device, non_blocking=False):
-    """`self` on another device, recorded as `ToCopyBackward0`: its gradient goes back to where `self` is."""
+    """Return `self` on another device, recorded as `ToCopyBackward0`: its gradient goes back to the device of
+    `self`."""
     source, state = self._storage.device, per_thread.state
     out = wrap(transfer(self._array, source, device, is_pinned(self), non_blocking), self.dtype)
     args = (self, device, source)
@@ -283,11 +284,12 @@ to_device.runs = lambda self, device, source=None: _moved(self, device)
 
 @composite(method=True, function=False)
 def to(self, *args, **kwargs):
-    """The tensor with another dtype and/or on another device; itself when nothing changes.
+    """Return the tensor with another dtype and/or on another device; the tensor itself if nothing changes.
 
-    `to(device, dtype, non_blocking, copy)`, `to(dtype, non_blocking, copy)` or `to(other, non_blocking, copy)`. What
-    moved is no leaf: its gradient goes back to this tensor. non_blocking: the host does not wait for the copy, where
-    this tensor is pinned. Raises AssertionError for cuda where there is none. Source: torch.Tensor.to."""
+    Call it as `to(device, dtype, non_blocking, copy)`, `to(dtype, non_blocking, copy)` or `to(other, non_blocking,
+    copy)`. A converted tensor is not a leaf: its gradient goes back to this tensor. non_blocking: the host does not
+    wait for the copy if this tensor is pinned. Raise AssertionError for cuda if there is none. Source:
+    torch.Tensor.to."""
     if len(args) == 1 and args[0].__class__ is dtype_class and not kwargs:
         return _cast(self, args[0])
     given = named("to", args, kwargs)
@@ -300,27 +302,28 @@ def to(self, *args, **kwargs):
     dtype = self.dtype if dtype is None else as_dtype(dtype)
     copy = given.get("copy", False)
     if target is not self._storage.device:
-        if dtype.itemsize < self.dtype.itemsize:  # what is smaller travels faster
+        # convert before the transfer, because fewer bytes travel faster
+        if dtype.itemsize < self.dtype.itemsize:
             self = _cast(self, dtype)
         self, copy = _moved(self, target, given.get("non_blocking", False)), False
     return _cast(self, dtype, copy)
 
 
 _pinned: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
-"""Storages of host memory that is page-locked."""
+"""The storages in page-locked host memory."""
 
 
 @composite(method=True, function=False)
 def is_pinned(self):
-    """Whether this tensor lies in page-locked memory of the host. Source: torch.Tensor.is_pinned."""
+    """Return whether this tensor is in page-locked host memory. Source: torch.Tensor.is_pinned."""
     return self._storage in _pinned
 
 
 @composite(method=True, function=False)
 def pin_memory(self):
-    """A copy in page-locked memory, which goes to a GPU faster and, with `non_blocking=True`, while the host runs on.
+    """Return a copy in page-locked memory. It moves to a GPU faster; with `non_blocking=True`, the host does not wait.
 
-    Raises RuntimeError without a GPU and for tensors that are not on the CPU. Source: torch.Tensor.pin_memory."""
+    Raise RuntimeError without a GPU, and for tensors that are not on the CPU. Source: torch.Tensor.pin_memory."""
     if is_pinned(self):
         return self
     gpu = devices.accelerator()
@@ -336,7 +339,7 @@ def pin_memory(self):
 
 @composite(method=True)
 def get_device(input):
-    """The index of the device that this tensor is on; -1 for the CPU. Source: torch.Tensor.get_device."""
+    """Return the index of the device that this tensor is on; -1 for the CPU. Source: torch.Tensor.get_device."""
     return -1 if input._storage.device is devices.CPU else input._storage.device.index
 
 
@@ -364,13 +367,13 @@ for _name, _dtype in {
 
 @composite(method=True, function=False)
 def cpu(self):
-    """The tensor in host memory; itself when it is there already. Source: torch.Tensor.cpu."""
+    """Return the tensor in host memory; itself if it is already there. Source: torch.Tensor.cpu."""
     return to(self, device="cpu")
 
 
 @composite(method=True, function=False)
 def cuda(self, device=None, non_blocking=False):
-    """The tensor on a GPU. Raises AssertionError where there is none. Source: torch.Tensor.cuda."""
+    """Return the tensor on a GPU. Raise AssertionError if there is none. Source: torch.Tensor.cuda."""
     device = devices.device("cuda" if device is None else device)
     message, note = "Invalid device, must be cuda device", "For other devices write x.to(device)."
     refuse_if(device.type != "cuda", message, note)
@@ -379,13 +382,13 @@ def cuda(self, device=None, non_blocking=False):
 
 @composite(method=True, function=False)
 def type_as(self, other):
-    """This tensor with the dtype and on the device of `other`. Source: torch.Tensor.type_as."""
+    """Return this tensor with the dtype and device of `other`. Source: torch.Tensor.type_as."""
     return to(self, tensor=other)
 
 
 @composite(method=True, function=False, name="type")
-def _type(self, dtype=None):  # not `type`: this file asks Python's
-    """Without argument the type's name ('torch.FloatTensor'); with one, the tensor cast to it. Source:
+def _type(self, dtype=None):  # not named `type`, because this file uses Python's `type`
+    """Return the type's name ('torch.FloatTensor') if `dtype` is None, else the tensor cast to that type. Source:
     torch.Tensor.type."""
     if dtype is None:
         prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
@@ -403,7 +406,8 @@ def _type(self, dtype=None):  # not `type`: this file asks Python's
 
 @composite(method=True, function=False)
 def contiguous(self, memory_format=None):
-    """A row-major tensor of the same values; itself when it already is. Source: torch.Tensor.contiguous."""
+    """Return a row-major tensor with the same values; itself if it is row-major already. Source:
+    torch.Tensor.contiguous."""
     return self if self.is_contiguous() else apply(clone, (self, ROW_MAJOR))
 
 
@@ -414,7 +418,7 @@ def clone_contiguous(self):
 
 
 def _asked(name, doc):
-    """The function that calls the method of its name."""
+    """Register a public function that calls the method of the same name."""
 
     def call(input):
         return getattr(input, name)()

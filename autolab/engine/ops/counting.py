@@ -1,4 +1,4 @@
-"""Yes and no, and sums that leave nan out: all any nansum nanmean."""
+"""Reductions that test elements or skip nan: all, any, nansum, nanmean."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 
 @composite(method=True)
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
-    """Return the mean of the elements that are not nan. Raises RuntimeError for whole numbers. Source:
-    torch.nanmean."""
+    """Return the mean of the elements that are not nan. Raise RuntimeError for integers. Source: torch.nanmean."""
     refuse_if(
         not input.dtype.is_floating_point,
         f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.short}",

@@ -31,11 +31,11 @@ _NUMBERS = frozenset((bool, int, float))
 
 # -- numbers to arrays -------------------------------------------------------------------------------------------------
 def array_from(data, dtype=None):
-    """Return a new array (a NumPy scalar for a single number) of `data`: a number, nested sequences, an array or a
-    tensor.
+    """Return a new array (a NumPy scalar for a single number) with the values of `data`: a number, nested sequences, an
+    array or a tensor.
 
-    dtype: what to convert to; without it bool, int64, the default float dtype, or the dtype `data` has.
-    Raises TypeError, ValueError or RuntimeError in PyTorch's words for what is no array of numbers.
+    dtype: the dtype of the result; if it is None, bool, int64, the default float dtype, or the dtype of `data`. Raise
+    TypeError, ValueError or RuntimeError in PyTorch's words if `data` is not an array of numbers.
     """
     if isinstance(data, Tensor):
         return _cast_copy(devices.to_host(data._array), dtype)
@@ -54,7 +54,7 @@ def array_from(data, dtype=None):
 
 
 def checked(array):
-    """Return `array`, if a tensor can share its memory. Raises TypeError or ValueError in PyTorch's words."""
+    """Return `array` if a tensor can share its memory. Raise TypeError or ValueError in PyTorch's words if not."""
     from_numpy_dtype(array.dtype)
     refuse_if(
         any(stride < 0 for stride in array.strides),
@@ -83,7 +83,7 @@ def _is_sequence(x):
 
 
 def _shape(data):
-    """Return the sizes of nested sequences, read off the first element of each level."""
+    """Return the sizes of nested sequences, taken from the first element of each level."""
     shape = []
     while _is_sequence(data):
         shape.append(len(data))
@@ -96,7 +96,8 @@ def _shape(data):
 
 
 def _flattened(data, shape):
-    """Return the numbers of nested sequences in a flat list. Raises TypeError or ValueError for rows that differ."""
+    """Return the numbers of nested sequences in a flat list. Raise TypeError or ValueError for rows of different
+    lengths."""
     if 0 in shape:
         return []
     level = [data]
@@ -116,7 +117,7 @@ def _flattened(data, shape):
 
 
 def _common_dtype(flat, kinds):
-    """Return the dtype of a flat list of numbers, of the types `kinds`."""
+    """Return the dtype for a flat list of numbers. kinds: the types of the numbers."""
     if not flat:
         return get_default_dtype()
     if kinds <= _NUMBERS:
@@ -188,7 +189,8 @@ def _bad_item(x, dtype):
 
 # -- public functions --------------------------------------------------------------------------------------------------
 def _new(function, copied_by, options, data):
-    """Return a new leaf with a copy of `data`; copied_by: what PyTorch's warning for a tensor calls the function."""
+    """Return a new leaf with a copy of `data`. copied_by: the function's name in PyTorch's warning about a tensor as
+    `data`."""
     made = Options(function, options)
     if isinstance(data, Tensor):
         warnings.warn(_COPY.format(copied_by), UserWarning, stacklevel=4)
@@ -197,9 +199,9 @@ def _new(function, copied_by, options, data):
 
 @composite()
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
-    """A new leaf with a copy of `data`: a number, nested lists of numbers, a NumPy array or a tensor.
+    """Return a new leaf with a copy of `data`: a number, nested lists of numbers, a NumPy array or a tensor.
 
-    Raises ValueError for ragged lists, TypeError and RuntimeError for what is no number. Source: torch.tensor.
+    Raise ValueError for ragged lists, TypeError or RuntimeError for values that are not numbers. Source: torch.tensor.
     """
     options = {"dtype": dtype, "device": device, "pin_memory": pin_memory}
     return _new("tensor", "torch.tensor", options | {"requires_grad": requires_grad}, data)
@@ -207,7 +209,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 @composite(method=True, function=False)
 def new_tensor(self, data, *, dtype=None, device=None, **options):
-    """`torch.tensor(data)` with this tensor's dtype and device unless others are named.
+    """Return `torch.tensor(data)` with this tensor's dtype and device unless others are given.
 
     Source: torch.Tensor.new_tensor.
     """
@@ -217,7 +219,8 @@ def new_tensor(self, data, *, dtype=None, device=None, **options):
 
 @composite()
 def as_tensor(data, dtype=None, device=None):
-    """`data` as a tensor without a copy where there need be none: a tensor stays itself, an array shares its memory.
+    """Return `data` as a tensor, without a copy if possible: a tensor is returned unchanged, an array shares its
+    memory.
 
     Source: torch.as_tensor.
     """
@@ -231,9 +234,9 @@ def as_tensor(data, dtype=None, device=None):
 
 @composite()
 def from_numpy(ndarray):
-    """A tensor over the memory of a NumPy array: each sees what the other changes.
+    """Return a tensor that shares the memory of a NumPy array, so changes to one appear in the other.
 
-    Raises TypeError for anything else and for dtypes without a counterpart. Source: torch.from_numpy.
+    Raise TypeError for anything else, and for dtypes without an equivalent. Source: torch.from_numpy.
     """
     message = f"expected np.ndarray (got {type_name(ndarray)})"
     note = "For lists and numbers use torch.tensor(...)."
@@ -254,9 +257,10 @@ def from_numpy(ndarray):
 
 # -- the old constructors ----------------------------------------------------------------------------------------------
 def legacy_constructor(cls, *args, device=None):
-    """`torch.Tensor(2, 3)` (uninitialised), `torch.Tensor([2, 3])` (data), `torch.Tensor(tensor)` (the same memory).
+    """Construct `torch.Tensor(2, 3)` (uninitialised), `torch.Tensor([2, 3])` (data) or `torch.Tensor(tensor)` (shared
+    memory).
 
-    Always of the default float dtype; `torch.tensor` is what one usually wants. Source: torch.Tensor.
+    The dtype is always the default float dtype; usually `torch.tensor` is the better choice. Source: torch.Tensor.
     """
     t = _legacy(get_default_dtype(), args, device)
     if cls is not Tensor:
@@ -282,13 +286,13 @@ def _legacy(dtype, args, device=None):
 
 @composite(method=True, function=False)
 def new(self, *args, device=None):
-    """The old constructor with this tensor's dtype and device: `x.new(2, 3)`, `x.new([1, 2])`. Source:
+    """Call the old constructor with this tensor's dtype and device: `x.new(2, 3)`, `x.new([1, 2])`. Source:
     torch.Tensor.new."""
     return _legacy(self.dtype, args, self.device if device is None else device)
 
 
 class tensortype(type):
-    """The type of `torch.FloatTensor` and its kin: calling one makes a `torch.Tensor` of its dtype."""
+    """The type of `torch.FloatTensor` and similar classes; calling one makes a `torch.Tensor` of its dtype."""
 
     device_type = "cpu"
 

@@ -1,4 +1,4 @@
-"""Running totals along a dimension: cumsum and cumprod."""
+"""Cumulative sums and products along a dimension: cumsum and cumprod."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .shape import row_major
 
 
 def reversed_cumsum(m, x, dim):
-    """Return at each place the sum of the elements from there on."""
+    """Return at each position the sum of the elements from there to the end."""
     return m.flip(m.cumsum(m.flip(x, (dim,)), dim), (dim,)) if len(x.shape) else x
 
 
@@ -21,7 +21,7 @@ def _cumprod_rule(m, g, self, dim):
     ndim = len(self.shape)
     if ndim == 0:
         return g
-    # every product without one factor: a matrix of them
+    # Compute every product with one factor left out, as a matrix.
     dim = dim % ndim
     place = m.cumsum(m.ones_like(self), dim)
     one, factor = m.unsqueeze(place, dim + 1), m.unsqueeze(place, dim)
@@ -39,7 +39,7 @@ def _running(name, rule, tex, gradient, samples, doc):
         self = row_major(xp, self.astype(d, copy=False))
         if self.ndim == 0:
             return self.copy()
-        # torch's CPU kernel accumulates floats in double
+        # torch's CPU kernel accumulates floats in float64.
         wide = np.dtype("float64") if d.kind == "f" else d
         return getattr(xp, name)(self, axis=dim, dtype=wide).astype(d, copy=False)
 

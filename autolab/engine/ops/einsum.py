@@ -1,4 +1,4 @@
-"""Sums of products in Einstein's notation."""
+"""Sums of products in Einstein notation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .transposition import permute_op
 
 @composite()
 def einsum(equation, *operands):
-    """Sums of products in Einstein's notation: `einsum('ij,jk->ik', a, b)`. Source: torch.einsum."""
+    """Return sums of products in Einstein notation: `einsum('ij,jk->ik', a, b)`. Source: torch.einsum."""
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     for i, operand in enumerate(operands):
@@ -46,14 +46,14 @@ def einsum(equation, *operands):
         result, names = _contract(result, names, other, other_names, later)
     result, names = _summed(result, names, output)
     order = [names.index(n) for n in output]
-    # a view at least, as in torch
+    # As in torch, the result is at least a view, never an operand itself.
     return (
         permute_op.call(result, tuple(order)) if result is operands[0] else permuted(result, order)
     )
 
 
 def _parse_einsum(equation, operands):
-    """Return the names of the dimensions of each operand and of the result. The dimensions of an ellipsis are called
+    """Return the names of the dimensions of each operand and of the result. The dimensions of an ellipsis are named
     `.0`, `.1` and so on."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -72,7 +72,7 @@ def _parse_einsum(equation, operands):
             f"({t.ndim}) for operand {i} and no ellipsis was given",
             "One letter per dimension.",
         )
-        # counted from the last one, where ellipses of several operands meet
+        # Count from the last dimension, where ellipses of several operands are aligned.
         here = [f".{k}" for k in reversed(range(spare))]
         dots = max(dots, here, key=len)
         inputs.append([*head, *here, *tail])
@@ -91,7 +91,7 @@ def _parse_einsum(equation, operands):
 
 
 def _diagonals(t, names):
-    """Repeated letters within one operand mean its diagonal."""
+    """Return the diagonal of `t` for each letter that repeats within one operand, and the remaining names."""
     names = list(names)
     for n in dict.fromkeys(names):
         while names.count(n) > 1:
@@ -103,7 +103,7 @@ def _diagonals(t, names):
 
 
 def _aligned(t, names, wanted):
-    """`t` with its dimensions in the order of `wanted`, of size 1 where it has none of that name."""
+    """Return `t` with its dimensions in the order of `wanted`, and size 1 for names that it lacks."""
     t = permuted(t, [names.index(n) for n in wanted if n in names])
     for place, n in enumerate(wanted):
         if n not in names:
@@ -112,7 +112,7 @@ def _aligned(t, names, wanted):
 
 
 def _summed(t, names, kept):
-    """Return `t` summed over the names that are not `kept`, and the names that are left."""
+    """Return `t` summed over the names that are not in `kept`, and the names that are left."""
     dropped = [k for k, n in enumerate(names) if n not in kept]
     if not dropped:
         return t, names
@@ -120,8 +120,8 @@ def _summed(t, names, kept):
 
 
 def _contract(a, a_names, b, b_names, later):
-    """Return the product of `a` and `b`, summed over the names that they share and nothing `later` needs, and its
-    names."""
+    """Return the product of `a` and `b`, and its names. It is summed over the names that both have and that `later`
+    does not need."""
     a, a_names = _summed(a, a_names, {*b_names, *later})
     b, b_names = _summed(b, b_names, {*a_names, *later})
     batch = [n for n in a_names if n in b_names and n in later]

@@ -1,4 +1,4 @@
-"""Looking rows up in a table of vectors. Source:
+"""Look up rows in a table of vectors. Source:
 https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embedding.html"""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _embedding(xp, weight, indices, padding_idx):
 
 def _dense_backward(xp, grad_output, indices, num_weights, padding_idx):
     grad = xp.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
-    add_at(xp, grad, indices, grad_output)  # an index may come several times: add up
+    add_at(xp, grad, indices, grad_output)  # an index may repeat, so add up
     if 0 <= padding_idx < num_weights:
         grad[padding_idx] = 0
     return grad

@@ -1,4 +1,4 @@
-"""Repeating entries: expand (a view), repeat, tile, repeat_interleave."""
+"""Repeat entries: expand (a view), repeat, tile, repeat_interleave."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .shape import by_sizes, sizes_from
 
 
 def _everywhere(number, shape):
-    """Return a 0-d array or scalar of NumPy at each place of `shape`, without copies."""
+    """Return a 0-d array or NumPy scalar at each position of `shape`, without copies."""
     return np.ndarray(shape, number.dtype, np.asarray(number), 0, (0,) * len(shape))
 
 
 def everywhere(m, g, shape):
-    """Return the 0-d gradient `g` at each place of `shape`, without the checks of `expand`: every sum and mean needs
-    it."""
+    """Return the 0-d gradient `g` at each position of `shape`. It skips the checks of `expand`, because every sum and
+    mean uses it."""
     return _everywhere(g, shape) if m.xp is np else m.expand(g, shape)
 
 
 def _type_of(array):
-    """Return the name that PyTorch gives a tensor with the device and dtype of `array`."""
+    """Return PyTorch's name for the type of a tensor with the device and dtype of `array`."""
     short = FROM_NUMPY[array.dtype].short
     return "CPUBoolType" if short == "Bool" else f"torch.{short}Tensor"
 
@@ -57,7 +57,8 @@ def _expand(xp, self, size):
     strides = [
         0 if n == 1 and m != 1 else s for n, m, s in zip(shape, target[offset:], self.strides)
     ]
-    for d in reversed(range(offset)):  # a new dimension of size 1 steps over all that is behind it
+    # the stride of a new dimension of size 1 covers all later dimensions
+    for d in reversed(range(offset)):
         behind = target[d + 1] * strides[0] if strides else self.itemsize
         strides.insert(0, 0 if target[d] != 1 else behind)
     return xp.lib.stride_tricks.as_strided(self, target, strides)
@@ -120,7 +121,7 @@ repeat_op = internal(
 
 @composite(method=True, function=False)
 def repeat(self, *sizes):
-    """Return copies of the tensor side by side. Source: torch.Tensor.repeat."""
+    """Return the tensor repeated along each dimension. Source: torch.Tensor.repeat."""
     times = sizes_from(sizes, "repeat")
     refuse_if(
         len(times) < self.ndim,
@@ -138,19 +139,19 @@ def repeat(self, *sizes):
 
 @composite()
 def tile(input, dims):
-    """Return `repeat` with missing counts taken as 1. Source: torch.tile."""
+    """Return `repeat`, where missing counts are 1. Source: torch.tile."""
     return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
 
 
 @composite("tile", method=True, function=False)
 def tile_method(self, *dims):
-    """Return `repeat` with missing counts taken as 1. Source: torch.Tensor.tile."""
+    """Return `repeat`, where missing counts are 1. Source: torch.Tensor.tile."""
     return tile(self, sizes_from(dims, "tile"))
 
 
 @composite(method=True)
 def repeat_interleave(input, repeats=None, dim=None):
-    """Return each entry `repeats` times in a row (a number, or one count per entry). Source:
+    """Return a tensor in which each entry appears `repeats` times in a row (a number, or one count per entry). Source:
     torch.repeat_interleave."""
     if repeats is None:
         raise unsupported("repeat_interleave", "input", "Give the entries and their counts.")

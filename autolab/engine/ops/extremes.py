@@ -19,7 +19,7 @@ from .shape import row_major
 
 # -- gradients of picked elements --------------------------------------------------------------------------------------
 def picked_rule(m, g, dim, indices, keepdim, self_sym_sizes):
-    """Return the gradient of `values`: it goes to the elements that `indices` names, and zero to the others."""
+    """Return the gradient of `values`: `g` for the elements at `indices`, zero for the others."""
     g = g[0]
     if len(self_sym_sizes) and not keepdim:
         g, indices = m.unsqueeze(g, dim), m.unsqueeze(indices, dim)
@@ -28,8 +28,7 @@ def picked_rule(m, g, dim, indices, keepdim, self_sym_sizes):
 
 
 def picked(name, schema, forward, node, rule=picked_rule, **fields):
-    """Register an op with the results `values` and `indices`, whose gradient goes to the elements that `indices`
-    names."""
+    """Register an op with the results `values` and `indices`, whose gradient goes to the elements at `indices`."""
     return internal(
         schema,
         forward=forward,
@@ -44,7 +43,7 @@ def picked(name, schema, forward, node, rule=picked_rule, **fields):
 
 
 def at_indices(xp, self, index, dim, keepdim):
-    """Return (values, indices) at `index` along `dim`, where it has size 1."""
+    """Return (values, indices) for `index`, which has size 1 along `dim`."""
     values, index = xp.take_along_axis(self, index, dim), positions(xp.ascontiguousarray(index))
     return (values, index) if keepdim else (values.squeeze(dim)[()], index.squeeze(dim)[()])
 
@@ -56,7 +55,7 @@ def only_element(xp, self):
 
 # -- max, min ----------------------------------------------------------------------------------------------------------
 def _share_rule(m, g, self, result):
-    """Return the gradient shared equally among all elements that equal the result."""
+    """Return the gradient, divided equally among all elements that equal the result."""
     mask = (self == result) | (m.isnan(self) & m.isnan(result))
     return m.where(mask, g / m.sum(mask, None, False, dtype_of(g)), 0.0)
 
@@ -66,7 +65,7 @@ _EMPTY = "An empty tensor has no largest or smallest element."
 
 
 def _check_dim(name, self, dim, kind=RuntimeError, hint=""):
-    """Return `dim`, which may be None. Raises PyTorch's error when it does not exist or has no elements."""
+    """Return `dim`, which may be None. Raise PyTorch's error if it does not exist or has no elements."""
     shape = self._array.shape
     if dim is None:
         message = f"{name}(): Expected reduction dim to be specified for input.numel() == 0.{hint}"
@@ -201,27 +200,27 @@ _position("argmin", "smallest")
 # -- median, mode ------------------------------------------------------------------------------------------------------
 @composite(method=True)
 def median(input, dim=ABSENT, keepdim=False):
-    """Return the middle element, the lower one of two, and nan if there is a nan; with `dim` (values, indices).
-    Source: torch.median"""
+    """Return the median, the lower one of two middle elements, or nan if there is a nan; with `dim`, return (values,
+    indices). Source: torch.median"""
     if dim is ABSENT:
         flat = input.reshape(-1)
         if not input.requires_grad:
             return median(flat, 0)[0]
-        middle = median(flat.detach(), 0)[0]  # equal elements get equal parts of its gradient
+        middle = median(flat.detach(), 0)[0]  # its equal elements share the gradient equally
         return flat[flat.isnan()].mean() if middle.isnan() else flat[flat == middle].amin()
     if input.dtype.is_bool:
         raise not_implemented("median_out", input._array.dtype)
     _check_dim("median", input, dim)
     ordered = (input if input.ndim else input.reshape(1)).sort(dim)
     n = ordered[0].shape[dim]
-    has_nan = ordered[0].select(dim, n - 1).isnan()  # nan comes last
+    has_nan = ordered[0].select(dim, n - 1).isnan()  # nan is sorted last
     found = [t.select(dim, (n - 1) // 2).where(~has_nan, t.select(dim, n - 1)) for t in ordered]
     return _pair("median", found, dim, keepdim and input.ndim)
 
 
 @composite(method=True)
 def mode(input, dim=-1, keepdim=False):
-    """Return (values, indices) of the most frequent element along `dim`: the smallest of several, at its last place.
+    """Return (values, indices) of the most frequent element along `dim`: of several the smallest, at its last position.
     Source: torch.mode."""
     _check_dim("mode", input, dim)
     rows = input.movedim(dim, -1) if input.ndim else input.reshape(1)
@@ -234,7 +233,7 @@ def mode(input, dim=-1, keepdim=False):
 
 
 def _pair(name, found, dim, keepdim):
-    """Return the named result of two tensors, with the reduced dimension if `keepdim`."""
+    """Return the named result of two tensors, and keep the reduced dimension if `keepdim`."""
     if keepdim:
         found = [t.unsqueeze(dim) for t in found]
     return return_type(name, ("values", "indices"))(found)

@@ -1,4 +1,4 @@
-"""Questions to a tensor that compute nothing with it: is_nonzero, detach_.
+"""Functions that are not operations of the graph: is_nonzero, detach_.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html#tensors
 """
@@ -10,12 +10,12 @@ from .functions import composite
 
 @composite(method=True)
 def is_nonzero(input):
-    """Return whether the only element is not 0. Raises RuntimeError unless there is one element. Source:
+    """Return whether the only element is not 0. Raise RuntimeError unless there is exactly one element. Source:
     torch.is_nonzero."""
     return bool(input)
 
 
 @composite()
 def detach_(input):
-    """`input.detach_()`. Source: torch.detach_."""
+    """Call `input.detach_()`. Source: torch.detach_."""
     return input.detach_()

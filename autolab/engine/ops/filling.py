@@ -1,6 +1,6 @@
-"""Tensors from a shape or a rule: constants, ranges, identity, index grids.
+"""Tensors made from a shape or a rule: constants, ranges, identity, coordinate grids.
 
-All of them make leaves. They take `dtype=`, `device=` and `requires_grad=` (see `arguments.Options`).
+All of these functions return leaves. They accept `dtype=`, `device=` and `requires_grad=` (see `arguments.Options`).
 Source: https://docs.pytorch.org/docs/2.13/torch.html#creation-ops
 """
 
@@ -21,8 +21,8 @@ from .copies import order_of_copies
 
 # -- constants ---------------------------------------------------------------------------------------------------------
 def _filled(made, shape, dtype, value, like=None):
-    """Return a tensor with the number `value` everywhere (None: whatever was in its memory), in the order in memory of
-    the tensor `like`."""
+    """Return a tensor filled with the number `value` (None: uninitialized), with the memory order of the tensor
+    `like`."""
     name, number = "full", (None if value is None else held_by(value, dtype),)
     if value is None or value.__class__ is int and value in (0, 1):
         name, number = {None: "empty", 0: "zeros", 1: "ones"}[value], ()
@@ -33,7 +33,8 @@ def _filled(made, shape, dtype, value, like=None):
 
 
 def _family(name, value, words):
-    """Make `<name>`, `<name>_like` and `new_<name>` public. words: what they hold."""
+    """Make `<name>`, `<name>_like` and `new_<name>` public. words: the description of their values in the
+    docstrings."""
 
     @composite(name)
     def of_a_size(*size, **options):
@@ -65,9 +66,10 @@ _family("empty", None, "numbers that were in memory before")
 
 @composite()
 def full(size, fill_value, **options):
-    """`fill_value` (a number) in every place of the given shape; its type decides the dtype unless one is named.
+    """Return a tensor of the given shape filled with `fill_value` (a number); its type decides the dtype unless one is
+    given.
 
-    Raises RuntimeError when the dtype cannot hold the value. Source: torch.full.
+    Raise RuntimeError if the dtype cannot hold the value. Source: torch.full.
     """
     made, shape = Options("full", options), shape_of("full", size)
     return _filled(made, shape, made.dtype or python_scalar_dtype(fill_value), fill_value)
@@ -75,23 +77,24 @@ def full(size, fill_value, **options):
 
 @composite()
 def full_like(input, fill_value, **options):
-    """Return `fill_value` everywhere, with the shape, dtype and device of `input`. Source: torch.full_like."""
+    """Return a tensor like `input` (shape, dtype, device) filled with `fill_value`. Source: torch.full_like."""
     made = _like("full_like", input, options)
     return _filled(made, input._array.shape, made.dtype, fill_value, input)
 
 
 @composite(method=True, function=False)
 def new_full(self, size, fill_value, **options):
-    """Return `fill_value` in the given shape, with this tensor's dtype and device. Source: torch.Tensor.new_full."""
+    """Return a tensor of the given shape filled with `fill_value`, with this tensor's dtype and device. Source:
+    torch.Tensor.new_full."""
     made = _like("new_full", self, options)
     return _filled(made, shape_of("new_full", size), made.dtype, fill_value)
 
 
 # -- like another tensor -----------------------------------------------------------------------------------------------
 def like(function, input, options):
-    """The Options for a tensor like `input`, and an uninitialised array of the host with its shape and order in memory.
+    """Return the Options for a tensor like `input`, and an uninitialised host array with its shape and memory order.
 
-    Raises TypeError unless `input` is a tensor.
+    Raise TypeError unless `input` is a tensor.
     """
     made = _like(function, input, options)
     here = (
@@ -114,10 +117,10 @@ def _like(function, input, options):
 # -- ranges ------------------------------------------------------------------------------------------------------------
 @composite()
 def arange(*, start=0, end, step=1, **options):
-    """Numbers from `start` (0) up to but not including `end`, `step` (1) apart.
+    """Return numbers from `start` (0) up to but not including `end`, with the distance `step` (1).
 
-    int64 if all three are whole numbers, else of the default float dtype.
-    Raises RuntimeError when the step leads away from `end`. Source: torch.arange.
+    The dtype is int64 if all three are integers, else the default float dtype. Raise RuntimeError if the step leads
+    away from `end`. Source: torch.arange.
     """
     made = Options("arange", options)
     whole = all(isinstance(number, int) for number in (start, end, step))
@@ -132,7 +135,7 @@ def arange(*, start=0, end, step=1, **options):
 
 
 def _ordered(function, dtype):
-    """Return `dtype`. Raises NotImplementedError in PyTorch's words for masks."""
+    """Return `dtype`. Raise NotImplementedError in PyTorch's words for bool."""
     if dtype.is_bool:
         raise not_implemented(f"{function}_cpu", dtype.np)
     return dtype
@@ -149,8 +152,8 @@ def _check_range(start, end, step):
 def _float_range(count, start, step, dtype):
     """Return values that are `start + i * step` rounded once, in the order of PyTorch's vector loop.
 
-    That loop takes whole pairs of 256-bit registers: the first value of a register is rounded to the dtype, the others
-    are counted from it. What is left over is computed value by value.
+    That loop takes whole pairs of 256-bit registers. The first value of a register is rounded to the dtype, and the
+    others are computed from it. The remaining values are computed one by one.
     """
     lanes = 32 // dtype.itemsize
     i = np.arange(count, dtype=np.float64)
@@ -163,7 +166,8 @@ def _float_range(count, start, step, dtype):
 
 @composite(name="range")
 def inclusive_range(start, end, step=1, **options):
-    """Numbers from `start` up to and including `end`; PyTorch advises `arange` instead. Source: torch.range."""
+    """Return numbers from `start` up to and including `end`; PyTorch recommends `arange` instead. Source:
+    torch.range."""
     message = (
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
@@ -177,7 +181,8 @@ def inclusive_range(start, end, step=1, **options):
 
 @composite()
 def linspace(start, end, steps, **options):
-    """Return `steps` numbers evenly from `start` to `end`, both included; counted from both ends, as PyTorch does.
+    """Return `steps` evenly spaced numbers from `start` to `end`, both included, computed from both ends, as in
+    PyTorch.
 
     Source: torch.linspace.
     """
@@ -201,16 +206,17 @@ def linspace(start, end, steps, **options):
 # -- matrices and grids ------------------------------------------------------------------------------------------------
 @composite()
 def eye(n, m=None, **options):
-    """The identity matrix with `n` rows and `m` (or `n`) columns: `eye(n)`, `eye(n, m)`. Source: torch.eye."""
+    """Return the identity matrix with `n` rows and `m` (or `n`) columns: `eye(n)`, `eye(n, m)`. Source: torch.eye."""
     shape, made = shape_of("eye", (n, n if m is None else m)), Options("eye", options)
     return made.computed(lambda xp: xp.eye(*shape, dtype=made.dtype_or_default().np))
 
 
 @composite()
 def meshgrid(*tensors, indexing=None):
-    """Grids of coordinates from 1-d tensors: output k repeats tensor k along all other dimensions (views, no copies).
+    """Return coordinate grids from 1-d tensors: output k repeats tensor k along all other dimensions (views, no
+    copies).
 
-    indexing: "ij" (rows first), or "xy" (the first two swapped, as NumPy's default). Source: torch.meshgrid.
+    indexing: "ij" (rows first), or "xy" (the first two swapped, as in NumPy by default). Source: torch.meshgrid.
     """
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])

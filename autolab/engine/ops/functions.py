@@ -1,4 +1,4 @@
-"""Public functions, methods and operators, made of records: `torch.exp`, `Tensor.exp`, `a * b`."""
+"""Public functions, methods and operators, made from records: `torch.exp`, `Tensor.exp`, `a * b`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {
     "linalg": {},
     "Tensor": {},
 }
-"""Public functions by the namespace they appear in; '' is the top level."""
+"""The public functions by their namespace; '' is the top level."""
 
 METHODS: dict[str, Any] = {}
-"""Tensor methods by name, which `attach_methods` puts on the class."""
+"""The Tensor methods by name; `attach_methods` adds them to the class."""
 
 
 def register(
@@ -30,11 +30,11 @@ def register(
     inplace: bool | str = False,
     **record: Any,
 ) -> Op:
-    """Register an op (`core.op.register`, which says what a record holds) and give it its public names. Return the
-    record.
+    """Register an op with `core.op.register`, which documents the fields of a record, and give it its public names.
+    Return the record.
 
-    Overloads such as `pow_scalar` are `internal` and dispatched by a composite. inplace: whether there is `exp_` too;
-    as a method alone where it is "method"."""
+    Overloads such as `pow_scalar` are `internal`, and a composite calls them. inplace: whether there is also an `exp_`;
+    "method" makes it a method only."""
     op = internal(schema, inplace=bool(inplace), **record)
     functions = NAMESPACES[""] if function else {}
     methods = METHODS if method else {}
@@ -49,15 +49,16 @@ def register(
 
 # -- operators ---------------------------------------------------------------------------------------------------------
 OPERATORS: dict[str, tuple[Op, Callable[..., Any] | None]] = {}
-"""Python's operators of two operands: the method's name, the operation, and what is called instead where the second one
-is a tensor."""
+"""Python's binary operators by method name: the operation, and the function to call instead if the second operand is a
+tensor."""
 
 
 def binary_operator(name: str, op: Op, of_tensors: Callable[..., Any] | None = None) -> None:
-    """Make `op` the Tensor method `name`, such as `__mul__`: NotImplemented for operands that are neither tensors nor
-    numbers.
+    """Make `op` the Tensor method `name`, such as `__mul__`. It returns NotImplemented unless the operands are tensors
+    or numbers.
 
-    of_tensors: what to call instead when the second operand is a tensor (`x ** y` is another op than `x ** 2`)."""
+    of_tensors: the function to call instead if the second operand is a tensor (`x ** y` is another op than `x **
+    2`)."""
 
     def method(a: Any, b: Any) -> Any:
         if of_tensors is not None and isinstance(b, Tensor):
@@ -70,8 +71,8 @@ def binary_operator(name: str, op: Op, of_tensors: Callable[..., Any] | None = N
 
 # -- public functions --------------------------------------------------------------------------------------------------
 def _public(op: Op, name: str, inplace: bool) -> Callable[..., Any]:
-    """Return the public function or method of an operation. `exact/signatures.py` replaces it later by one that binds
-    arguments as PyTorch does."""
+    """Return the public function or method of an operation. Later, `exact/signatures.py` replaces it with one that
+    binds arguments as PyTorch does."""
     place, needed = "change" if inplace else "call", len(op.params)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -83,7 +84,7 @@ def _public(op: Op, name: str, inplace: bool) -> Callable[..., Any]:
         return getattr(op, place)(*args)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = op.doc  # `documentation.py` adds what the record says of formulas and gradients
+    call.__doc__ = op.doc  # `documentation.py` adds formulas and gradients from the record
     call.__dict__ |= {"op": op, "place": place}
     return call
 
@@ -91,7 +92,7 @@ def _public(op: Op, name: str, inplace: bool) -> Callable[..., Any]:
 def composite(
     name: str | None = None, *, namespace: str = "", method: bool = False, function: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Mark a function made of other ops as public: `@composite(method=True)` gives `torch.f` and `Tensor.f`.
+    """Make a function of other ops public: `@composite(method=True)` gives `torch.f` and `Tensor.f`.
 
     >>> @composite(method=True)
     ... def _thrice(input):
@@ -102,7 +103,7 @@ def composite(
 
     def mark(f: Any) -> Any:
         public = name or f.__name__
-        f.__name__ = f.__qualname__ = public  # what Python's own errors about arguments call it
+        f.__name__ = f.__qualname__ = public  # the name in Python's own errors about arguments
         if function:
             NAMESPACES[namespace][public] = f
         if method:
@@ -113,7 +114,7 @@ def composite(
 
 
 def attach_methods(cls: type) -> None:
-    """Put every registered method on the Tensor class."""
+    """Add every registered method to the Tensor class."""
     for name, f in METHODS.items():
         if name not in cls.__dict__:
             setattr(cls, name, f)

@@ -1,5 +1,4 @@
-"""Reading the entries between the brackets of `x[...]`: numbers, index tensors and masks, and lists, which are read as
-one or the other."""
+"""Parse the entries of an index `x[...]`: numbers, index tensors and masks, and lists, which become one of these."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ from ..core.tensor import Tensor, wrap
 
 
 def as_index(x, dim, shape):
-    """Return an index tensor as torch normalises it: masks become positions, lists become tensors. Returns a list, one
-    entry per dimension it covers."""
+    """Return an index tensor in torch's normal form, as a list with one entry per dimension that it covers: masks
+    become positions, lists become tensors."""
     if not isinstance(x, Tensor):
         a = np.asarray(x)
         x = wrap(a.astype(np.int64) if not a.size or a.dtype.kind == "i" else a)
@@ -39,15 +38,15 @@ def as_index(x, dim, shape):
 
 
 def _no_bytes(x):
-    """Raise NotImplementedError for a tensor of bytes, which PyTorch takes for a mask."""
+    """Raise NotImplementedError for a uint8 tensor, which PyTorch uses as a mask."""
     if x.dtype.name == "uint8":
         note = "Write mask.bool() for a mask, index.long() for positions."
         raise unsupported("Tensor.__getitem__", "index of dtype uint8", note)
 
 
 def number_of(k):
-    """Return the Python number that a 0-d tensor or a number of NumPy stands for in an index: an int, or a bool for a
-    mask; anything else as it is."""
+    """Convert a 0-d tensor or NumPy number in an index to a Python number: an int, or a bool for a mask. Return
+    anything else unchanged."""
     if isinstance(k, Tensor):
         _no_bytes(k)
         k = k if k.dtype.is_floating_point else k._array
@@ -59,8 +58,8 @@ _NO_NUMBERS = (Tensor, list, tuple, range, np.ndarray, slice, type(None), type(.
 
 
 def entries(key):
-    """Return the entries of an index as a tuple. Raises NotImplementedError for a list of other entries than numbers,
-    which PyTorch will read in another way from some version on."""
+    """Return the entries of an index as a tuple. Raise NotImplementedError for a list with entries other than numbers,
+    because a future version of PyTorch will interpret it differently."""
     if isinstance(key, list) and any(isinstance(k, _NO_NUMBERS) for k in key):
         note = "Write x[tuple(index)] for one entry per dimension, x[torch.tensor(index)] for one tensor."
         raise unsupported("Tensor.__getitem__", "nested list as index", note)
@@ -68,7 +67,7 @@ def entries(key):
 
 
 def consumed_by(k):
-    """Return how many dimensions the index entry `k` selects from."""
+    """Return the number of dimensions that the index entry `k` covers."""
     if k is None or k is Ellipsis or isinstance(k, (bool, np.bool_)):
         return 0
     if isinstance(k, Tensor):

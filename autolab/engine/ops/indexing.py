@@ -1,4 +1,4 @@
-"""`x[...]` and `x[...] = v`: basic indices are views (select, slice, unsqueeze), index tensors copy (index,
+"""`x[...]` and `x[...] = v`: basic indices return views (select, slice, unsqueeze), index tensors copy (index,
 index_put)."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .index_keys import as_index, consumed_by, entries, number_of
 from .shape import unsqueeze
 from .with_backward import rule
 
-END = 2**63 - 1  # torch's mark for "to the end", seen in _saved_end
+END = 2**63 - 1  # torch's value for "to the end", visible in _saved_end
 
 
 def at(dim, entry):
@@ -29,7 +29,8 @@ def at(dim, entry):
 
 
 def _inside(index, dim, n):
-    """Raise torch's error when there is no entry `index` among `n`; torch counts `dim` in the index as written."""
+    """Raise torch's error if `index` is out of range for `n` entries. As in torch, `dim` counts dimensions of the index
+    as written."""
     if not -n <= index < n:
         raise _out_of_bounds(index, dim, n)
 
@@ -47,9 +48,9 @@ def _zeros_around(xp, self, shape, dim, key):
 
 
 def _part(name, listed, forward, around, tex, samples):
-    """Register a view of entries along `dim`, and its adjoint, which puts them among zeros.
+    """Register a view of entries along `dim`, and its adjoint, which places them among zeros.
 
-    listed: the arguments behind `dim`, with their kinds."""
+    listed: the arguments after `dim`, with their kinds."""
     arguments = ["dim", *[word.split()[1].partition("=")[0] for word in listed.split(", ")]]
     op = internal(
         f"{name}(Tensor self, int dim, {listed})",
@@ -92,7 +93,7 @@ NAMESPACES["Tensor"]["slice"] = slice_op.call
 
 @composite(method=True)
 def select(input, dim, index):
-    """Return the entry `index` along `dim`, without that dimension; a view. Source: torch.select."""
+    """Return the entry `index` along `dim`, without that dimension, as a view. Source: torch.select."""
     if not input.ndim:
         raise fail(
             IndexError,
@@ -108,7 +109,7 @@ def _key(indices):
 
 
 def _checked(xp, self, indices):
-    """Return `indices` as a key of NumPy. Raises PyTorch's error for places that are not there."""
+    """Return `indices` as a NumPy index. Raise PyTorch's error for positions out of range."""
     shapes = [i.shape for i in indices if i is not None]
     try:
         np.broadcast_shapes(*shapes)
@@ -138,7 +139,7 @@ def _out_of_bounds(bad, dim, n):
 
 def _index(xp, self, indices):
     found = self[_checked(xp, self, indices)]
-    # NumPy puts the indexed dimensions first in memory, PyTorch leaves them in their places
+    # NumPy places the indexed dimensions first in memory; PyTorch keeps their order.
     return (
         xp.ascontiguousarray(found)
         if getattr(found, "ndim", 0) > 1 and self.flags.c_contiguous
@@ -213,8 +214,8 @@ index_put_op = internal(
 
 
 def _plan(self, key):
-    """Apply the basic part of an index as views. Return (view, indices): `indices` is None, or the list for the
-    advanced part."""
+    """Apply the basic part of an index as views. Return (view, indices): `indices` is None, or the list of the advanced
+    part."""
     if not self._array.ndim and key.__class__ in (int, slice):
         message = (
             "slice() cannot be applied to a 0-dim tensor."
@@ -266,7 +267,7 @@ def _plan(self, key):
 
 
 def _sliced(x, dim, k, always=False):
-    """Return the slice `k` along `dim`; `x` itself where that is everything, unless `always`."""
+    """Return the slice `k` along `dim`. If it covers everything, return `x` itself, unless `always`."""
     try:
         start, stop, step = (None if v is None else index_of(v) for v in (k.start, k.stop, k.step))
     except TypeError:
@@ -297,7 +298,7 @@ def getitem(self, key):
 
 
 def setitem(self, key, value):
-    """Do `x[key] = value`: copy into the view that a basic index names; write entry by entry for index tensors."""
+    """Do `x[key] = value`: copy into the view for a basic index; write entry by entry for index tensors."""
     number = not isinstance(value, Tensor)
     if number:
         value = _assigned_number(self, value)
@@ -306,7 +307,7 @@ def setitem(self, key, value):
         view.fill_(value) if number else view.copy_(_fitted(value, view._array.shape))
         return
     masks = [k.dtype.is_bool for k in entries(key) if isinstance(k, Tensor) and k.ndim]
-    fills = masks == [True] and value.numel() == 1  # PyTorch reads the number first, of any dtype
+    fills = masks == [True] and value.numel() == 1  # as in PyTorch, this number may have any dtype
     refuse_if(
         value.dtype is not self.dtype and not fills,
         f"Index put requires the source and destination dtypes match, got {self.dtype.short} for the destination and "
@@ -318,11 +319,12 @@ def setitem(self, key, value):
 
 
 _NO_PYTHON_NUMBERS = (np.float16, np.float32, np.bool_)
-"""NumPy's numbers that PyTorch does not assign: they are no Python numbers, and have no `__index__`."""
+"""NumPy's number types that PyTorch does not assign: they are not Python numbers, and have no `__index__`."""
 
 
 def _assigned_number(self, value):
-    """Return the number `value` as a 0-d tensor like `self`. Raises torch's error for lists, arrays, texts and None."""
+    """Return the number `value` as a 0-d tensor like `self`. Raise torch's error for lists, arrays, strings and
+    None."""
     number = None if type(value) in _NO_PYTHON_NUMBERS else as_number(value)
     if number is None:
         raise fail(
@@ -334,14 +336,14 @@ def _assigned_number(self, value):
 
 
 def _without_leading_ones(value):
-    """Return a view of `value` without its leading dimensions of size 1: these fit any index."""
+    """Return a view of `value` without leading dimensions of size 1, because they match any index."""
     shape = value._array.shape
     ones = next((k for k, n in enumerate(shape) if n != 1), len(shape))
     return METHODS["view"](value, shape[ones:]) if ones else value
 
 
 def _fitted(value, shape):
-    """Return `value` expanded to `shape`, by the ops that torch uses."""
+    """Return `value` expanded to `shape`, with the ops that torch uses."""
     same = value._array.shape == shape
     return value if same else METHODS["expand"](_without_leading_ones(value), shape)
 
@@ -350,10 +352,10 @@ METHODS["__getitem__"], METHODS["__setitem__"] = getitem, setitem
 
 
 def written(op, args, apart=True):
-    """Run an op on its arguments and write the result into the first, as an in-place op. apart: the others may not
-    share its memory."""
+    """Run an op on its arguments and write the result into the first one, as an in-place op. apart: the other arguments
+    must not share its memory."""
     target, *others = (x for a in args for x in (a if a.__class__ in (list, tuple) else (a,)))
-    # a single `value` is read before writing begins
+    # A single `value` is read before writing begins, so it may share memory.
     if apart and any(
         isinstance(x, Tensor) and (x._array.ndim or op.params[-1] != "value") and overlap(target, x)
         for x in others

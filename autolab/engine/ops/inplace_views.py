@@ -1,7 +1,7 @@
-"""Views in place: `t_`, `squeeze_` and their like change how a tensor looks at its memory, not the memory.
+"""In-place views: `t_`, `squeeze_` and similar change how a tensor views its memory, not the memory itself.
 
-The tensor's history goes on with a node of its own (`TBackward1`); its base, if it is a view, stays as it is. The
-version of the memory goes up, as PyTorch counts, so a graph that saved the tensor before says that it changed. Source:
+The tensor's history gets a new node (`TBackward1`); if it is a view, its base does not change. The memory's version
+goes up, as in PyTorch, so a graph that saved the tensor before reports a change. Source:
 https://docs.pytorch.org/docs/2.13/tensor_view.html and torch/csrc/autograd/VariableTypeManual.cpp.
 """
 
@@ -22,7 +22,7 @@ from .shape import sizes_from
 
 
 def _look_otherwise(op, *args):
-    """Make the tensor args[0] the view of itself that `op` describes, in place. Returns the tensor."""
+    """Turn the tensor args[0], in place, into the view of itself that `op` describes. Return the tensor."""
     target, state = args[0], per_thread.state
     check_inplace(target, state, target._req, overlapping=False)
     memory, device = materialise(target), target._storage.device
@@ -40,7 +40,7 @@ def _look_otherwise(op, *args):
 
 
 def _in_place(name, node):
-    """Return the in-place form of the view op `name`, whose nodes are called `node`."""
+    """Return the in-place form of the view op `name`. node: the name of its graph nodes."""
     op = variant(OPS[name], node=node)
 
     def method(self, *args):
@@ -60,7 +60,7 @@ unsqueeze_ = _in_place("unsqueeze", "UnsqueezeBackward1")
 
 
 def t_(self):
-    """Transpose a matrix in place. Raises RuntimeError for more than two dimensions. Source: torch.Tensor.t_."""
+    """Transpose a matrix in place. Raise RuntimeError for more than two dimensions. Source: torch.Tensor.t_."""
     refuse_if(
         self._array.ndim > 2,
         f"t_() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D",
@@ -70,17 +70,17 @@ def t_(self):
 
 
 def squeeze_(self, dim=None):
-    """Remove dimensions of size 1 (all, or those named) in place. Source: torch.Tensor.squeeze_."""
+    """Remove dimensions of size 1 (all, or the given ones) in place. Source: torch.Tensor.squeeze_."""
     if dim is None:
         return _squeeze(self)
     return _squeeze_dim(self, dim) if isinstance(dim, int) else _squeeze_dims(self, tuple(dim))
 
 
 def resize_(self, *sizes):
-    """Give the tensor another shape over the first elements of its memory, in row-major order; if it needs more, new
-    memory, whose new elements are zeros (in PyTorch they hold any number).
+    """Change the tensor's shape in place, over the first elements of its memory in row-major order. If it needs more
+    memory, new elements are zeros (in PyTorch they are uninitialized).
 
-    Raises RuntimeError for a tensor that requires grad. Source: torch.Tensor.resize_."""
+    Raise RuntimeError for a tensor that requires grad. Source: torch.Tensor.resize_."""
     shape = sizes_from(sizes, "resize_")
     refuse_if(
         self._req,
@@ -102,7 +102,8 @@ def resize_(self, *sizes):
 
 
 def _first_elements(t, memory, needed, device):
-    """Return a flat array of `needed` elements: over the memory of `t`, a longer copy where that is too short."""
+    """Return a flat array of `needed` elements: a view of the memory of `t`, or a longer copy if the memory is too
+    short."""
     flat = memory.reshape(-1)
     if needed <= flat.size:
         return flat[:needed]

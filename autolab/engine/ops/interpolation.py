@@ -1,7 +1,7 @@
-"""Resizing images. Source: torch.nn.functional.interpolate
+"""Resize images. Source: torch.nn.functional.interpolate
 
-Every mode is a weighted sum of a few neighbours along each axis (`kernels/taps.py`), and its gradient the
-adjoint. Positions and weights are computed in the dtype that PyTorch computes them in, so that they round alike.
+Every mode is a weighted sum of a few neighbours along each axis (`kernels/taps.py`), and its gradient is the adjoint.
+Positions and weights use the same dtype as in PyTorch, so that they are rounded alike.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .with_backward import rule
 
 # -- what each output reads --------------------------------------------------------------------------------------------
 def _step(n, out, scale, align_corners, real):
-    """Return how many input positions there are per output position."""
+    """Return the number of input positions per output position."""
     if align_corners:
         return real(n - 1) / real(out - 1) if out > 1 else real(0)
     return real(n) / real(out) if scale is None else real(1 / scale)
@@ -37,7 +37,7 @@ def _nearest(xp, n, out, scale, align_corners, real):
 
 def _linear(xp, n, out, scale, align_corners, real):
     if n == out:
-        # as in PyTorch, each position is read twice, once with weight 0: of inf that is NaN
+        # As in PyTorch, each position is read twice, once with weight 0, which turns inf into NaN.
         i = xp.arange(n)
         return [Tap(i, xp.ones(n, real)), Tap(i, xp.zeros(n, real))]
     i, step = xp.arange(out).astype(real), _step(n, out, scale, align_corners, real)
@@ -49,7 +49,7 @@ def _linear(xp, n, out, scale, align_corners, real):
 
 
 def _smooth(xp, n, out, scale, align_corners, real):
-    """Return linear weights that, in a smaller image, are stretched over all positions that an output covers."""
+    """Return linear weights. If the image becomes smaller, they are spread over all positions that an output covers."""
     step = _step(n, out, scale, align_corners, real)
     reach = max(step, real(1))
     centers = step * (xp.arange(out).astype(real) + real(0.5))
@@ -74,14 +74,14 @@ _reading_on_the_host = lru_cache(64)(lambda *sizes: _reading(np, *sizes))
 
 # -- records -----------------------------------------------------------------------------------------------------------
 def _upsample(name, taps, title, kernel):
-    """Register the op and its adjoint. Its arguments are PyTorch's: output_size, align_corners where there are corners,
-    a scale for the rows, one for the columns. kernel: what PyTorch calls the kernel that refuses a dtype."""
+    """Register the op and its adjoint. The arguments are PyTorch's: output_size, align_corners if the mode has it, and
+    a scale for rows and for columns. kernel: the kernel's name in PyTorch's dtype error."""
     corners = () if taps is _nearest else ("align_corners",)
     listed = "".join(f"bool {c}, " for c in corners) + "float? scales_h, float? scales_w"
     settings = *corners, "scales_h", "scales_w"
 
     def along_axes(xp, x, method, sizes, outs, rest):
-        """Return `x` after `of` or `back` (the method) of what the outputs read, for each axis."""
+        """Return `x` after `of` or `back` (`method`) of the reading along each axis."""
         d = x.dtype
         x = x.astype(np.float32) if d.itemsize == 2 else x
         make = _reading_on_the_host if xp is np else lambda *sizes: _reading(xp, *sizes)
@@ -132,7 +132,7 @@ _OPS = {
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
 def _sizes(spatial, size, scale_factor):
-    """Return (output sizes, scale factors); the factors are None where sizes are given."""
+    """Return (output sizes, scale factors); the factors are None if sizes are given."""
     both = size is not None and scale_factor is not None
     message = "only one of size or scale_factor should be defined"
     refuse_if(both, message, "Pass only one of them: each determines the other.", ValueError)
@@ -170,9 +170,9 @@ def interpolate(
 ):
     """Return images (N, C, H, W) resized to `size`, or by `scale_factor`.
 
-    mode: nearest or bilinear. antialias (bilinear): numbers of a smaller image are means of all that they cover.
-    Raises ValueError for contradicting arguments, RuntimeError for empty sizes, NotImplementedError for other modes,
-    sequences and volumes. Source: torch.nn.functional.interpolate."""
+    mode: nearest or bilinear. antialias (bilinear): each value of a smaller image is the mean of all values that it
+    covers. Raise ValueError for contradicting arguments, RuntimeError for empty sizes, NotImplementedError for other
+    modes, sequences and volumes. Source: torch.nn.functional.interpolate."""
     op = _OPS.get((mode, bool(antialias)))
     if op is None:
         note = "It resizes by 'nearest' or 'bilinear'; antialias goes with 'bilinear'."

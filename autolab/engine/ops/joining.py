@@ -25,7 +25,7 @@ def _cat(xp, tensors, dim):
 
 
 def _cat_rule(m, g, tensors_sym_sizes, dim):
-    grads, start, dim = [], 0, dim % len(g.shape)  # a rule may count from the end
+    grads, start, dim = [], 0, dim % len(g.shape)  # `dim` may be negative in a rule
     for shape in tensors_sym_sizes:
         n = 0 if shape == (0,) else shape[dim]
         part = m.slice(g, dim, start, start + n, 1)
@@ -54,7 +54,7 @@ def _same_dtype(tensors):
 
 
 def _listed(tensors, kind, message):
-    """Return the tensors to join as a list. Raises `kind(message)` for an empty one."""
+    """Return the tensors to join as a list. Raise `kind(message)` if it is empty."""
     tensors = list(tensors)
     if not tensors:
         raise fail(kind, message, "The list is empty: there is nothing to join.")
@@ -63,7 +63,7 @@ def _listed(tensors, kind, message):
 
 @composite()
 def cat(tensors, dim=0):
-    """Join tensors along an existing dimension; the other sizes must agree. Source: torch.cat."""
+    """Join tensors along an existing dimension; all other sizes must agree. Source: torch.cat."""
     tensors = _listed(tensors, ValueError, "torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
@@ -71,7 +71,7 @@ def cat(tensors, dim=0):
             raise fail(TypeError, message, "Make tensors of them first.")
         message = f"zero-dimensional tensor (at position {i}) cannot be concatenated"
         refuse_if(not t.ndim, message, "Use stack, or unsqueeze it first.")
-    # empty lists of no dimension in particular are left out
+    # Skip empty 1-d tensors, which match any shape.
     solid = [(i, t.shape) for i, t in enumerate(tensors) if t.shape != (0,)]
     first = solid[0][1] if solid else (0,)
     dim = check_dim(dim, len(first))
@@ -103,7 +103,7 @@ stack_op = internal(
 
 @composite()
 def stack(tensors, dim=0):
-    """Join tensors of one shape along a new dimension. Source: torch.stack."""
+    """Join tensors of equal shape along a new dimension. Source: torch.stack."""
     tensors = _listed(tensors, RuntimeError, "stack expects a non-empty TensorList")
     first = tensors[0].shape
     dim = check_dim(dim, len(first) + 1)
@@ -120,7 +120,7 @@ def stack(tensors, dim=0):
 
 @composite()
 def vstack(tensors):
-    """Join one below the other. Source: torch.vstack."""
+    """Join tensors vertically, one below the other. Source: torch.vstack."""
     tensors = _listed(tensors, RuntimeError, "vstack expects a non-empty TensorList")
     return cat([t.reshape(1, -1) if t.ndim < 2 else t for t in tensors], 0)
 
@@ -131,7 +131,7 @@ def _sections(xp, self, sizes, dim):
 
 
 def _equal(n, size):
-    """Return the sizes of pieces of `n` entries; the last may be smaller."""
+    """Return the sizes of pieces of `n` entries; the last piece may be smaller."""
     full, rest = divmod(n, size or 1)
     return [size] * full + ([rest] if rest or not n else [])
 
@@ -173,7 +173,7 @@ unbind_op = internal(
 
 
 def _divided(name, tensor, dim):
-    """Return `dim` counted from the front. Raises PyTorch's error for a 0-d tensor."""
+    """Return `dim` counted from the front. Raise PyTorch's error for a 0-d tensor."""
     message = f"{name} expects at least a 1-dimensional tensor"
     refuse_if(not tensor._array.ndim, message, "A 0-d tensor is a single number.")
     return check_dim(int_argument(name, "dim", 3, dim), tensor.ndim)
@@ -181,7 +181,8 @@ def _divided(name, tensor, dim):
 
 @composite()
 def split(tensor, split_size_or_sections, dim=0):
-    """Return pieces of a given size (the last may be smaller), or of given sizes; views. Source: torch.split."""
+    """Split a tensor into pieces of one size (the last may be smaller) or of given sizes; views. Source:
+    torch.split."""
     dim = _divided("split", tensor, dim)
     size = ints_argument("split_with_sizes", "split_sizes", 2, split_size_or_sections)
     n = tensor.shape[dim]
@@ -204,14 +205,14 @@ def split(tensor, split_size_or_sections, dim=0):
 
 @composite("split", method=True, function=False)
 def split_method(self, split_size, dim=0):
-    """Return pieces of `split_size` entries each (the last may be shorter), or of the sizes in a list; views. Source:
-    torch.Tensor.split."""
+    """Split this tensor into pieces of `split_size` entries (the last may be shorter), or of the sizes in a list;
+    views. Source: torch.Tensor.split."""
     return split(self, split_size, dim)
 
 
 @composite(method=True)
 def chunk(input, chunks, dim=0):
-    """Return at most `chunks` pieces of equal size; views. Source: torch.chunk."""
+    """Split a tensor into at most `chunks` pieces of equal size; views. Source: torch.chunk."""
     dim = _divided("chunk", input, dim)
     message = f"chunk expects `chunks` to be greater than 0, got: {chunks}"
     refuse_if(chunks <= 0, message, "Pass at least 1.")

@@ -20,7 +20,7 @@ from .return_types import return_type
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
 def _check_square(name, a):
-    """Raise PyTorch's error unless `a` holds square matrices of floating-point numbers."""
+    """Raise PyTorch's error unless `a` contains square floating-point matrices."""
     message = f"linalg.{name}: The input tensor A must have at least 2 dimensions."
     refuse_if(a.ndim < 2, message, "A matrix has rows and columns.")
     rows, columns = a.shape[-2:]
@@ -47,7 +47,7 @@ def _refused(name, a, position, words, note):
 
 
 def _first(a, fails):
-    """Return the position of the first matrix of the batch `a`, and the first k, for which fails(matrix, k)."""
+    """Return the position of the first matrix in the batch `a`, and the first k, for which fails(matrix, k) is true."""
     for position, matrix in enumerate(devices.to_host(a).reshape(-1, *a.shape[-2:])):
         for k in range(1, len(matrix) + 1):
             if fails(matrix, k):
@@ -60,7 +60,7 @@ def _dependent(matrix, k):
 
 
 def _reporting(xp, A):
-    """Return a context in which a GPU's solvers raise LinAlgError as NumPy's do; by themselves they return NaN, so that
+    """Return a context in which a GPU's solvers raise LinAlgError as NumPy's do. By default they return NaN, so that
     the host need not wait."""
     return nullcontext() if xp is np else devices.of(A).backend.reporting_solvers()
 
@@ -88,7 +88,7 @@ def _inv(xp, A):
         words = f"The diagonal element {k} is zero, the inversion could not be completed because the input matrix is singular."
         note = "The matrix is singular: one row is a linear combination of the others, so it has no inverse."
         raise _refused("inv", A, position, words, note) from None
-    # each matrix column by column in memory, as LAPACK leaves it and torch shows it
+    # Each matrix is column-major in memory, as LAPACK returns it and torch shows it.
     return xp.swapaxes(xp.ascontiguousarray(xp.swapaxes(inverse, -1, -2)), -1, -2)
 
 
@@ -223,7 +223,7 @@ solve_op = internal(
 
 @composite(namespace="linalg")
 def solve(A, B, *, left=True):
-    """X with A X = B (left=False: X A = B). Raises LinAlgError for a singular A. Source: torch.linalg.solve."""
+    """Solve A X = B for X (left=False: X A = B). Raise LinAlgError for a singular A. Source: torch.linalg.solve."""
     return solve_op.call(A, B) if left else solve_op.call(A.mT, B.mT).mT
 
 
@@ -269,7 +269,7 @@ _public(
 
 def _eigh(xp, A):
     wrong = ~xp.isfinite(A).all(axis=(-2, -1)).reshape(-1)
-    if wrong.any():  # on NaN and inf LAPACK's iterations may never end
+    if wrong.any():  # with NaN or inf, LAPACK's iterations may never end
         words = (
             "The algorithm failed to converge because the input matrix contained non-finite values."
         )
@@ -295,9 +295,9 @@ eigh_op = internal(
 
 @composite(namespace="linalg")
 def eigh(A, UPLO="L"):
-    """Eigenvalues (ascending) and eigenvectors of symmetric matrices; UPLO names the triangle that is read.
+    """Return eigenvalues (ascending) and eigenvectors of symmetric matrices. UPLO: the triangle to read.
 
-    A backward pass through it raises NotImplementedError. Source: torch.linalg.eigh."""
+    A backward pass through the result raises NotImplementedError. Source: torch.linalg.eigh."""
     _check_square("eigh", A._array)
     message = f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}"
     refuse_if(UPLO not in ("L", "U"), message, "It names the triangle that is read.")
@@ -307,7 +307,7 @@ def eigh(A, UPLO="L"):
 
 @composite(namespace="linalg")
 def eigvalsh(A, UPLO="L"):
-    """Eigenvalues (ascending) of symmetric matrices. Source: torch.linalg.eigvalsh."""
+    """Return the eigenvalues (ascending) of symmetric matrices. Source: torch.linalg.eigvalsh."""
     return eigh(A, UPLO)[0]
 
 

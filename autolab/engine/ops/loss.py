@@ -1,5 +1,4 @@
-"""Losses: one number that says how wrong a prediction is. `nn.functional` checks shapes and calls these. The losses of
-class numbers are in `class_losses.py`.
+"""Loss functions. `nn.functional` checks shapes and calls these. Losses of class numbers are in `class_losses.py`.
 
 `reduction` is PyTorch's enum: 0 none, 1 mean, 2 sum.
 Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
@@ -26,16 +25,16 @@ def _reduced(xp, loss, reduction):
 
 
 def _share(reduction, array):
-    """Return the factor that a mean puts before each element's gradient."""
+    """Return the factor by which a mean scales each element's gradient."""
     return 1.0 / math.prod(array.shape) if reduction == MEAN and 0 not in array.shape else 1.0
 
 
 # -- of a difference -------------------------------------------------------------------------------------------------
 def _of_difference(schema, forward, slope, latex, bounded, **record):
-    """Register a loss of self - target: with respect to the target everything has the opposite sign.
+    """Register a loss of self - target; the gradient of the target has the opposite sign.
 
-    slope(m, d, beta): the derivative of one element's loss with respect to the difference d. bounded: its formula, in
-    which D is the difference."""
+    slope(m, d, beta): the derivative of one element's loss with respect to the difference d. bounded: the formula of
+    that derivative, in which D is the difference."""
 
     def towards(sign):
         def rule(m, g, self, target, reduction):
@@ -78,7 +77,8 @@ _of_difference(
 
 
 def _smooth_l1(scaled):
-    """Return the kernel of the loss that is quadratic below `beta` and linear above; scaled: beta times as large."""
+    """Return the kernel of the loss that is quadratic below `beta` and linear above. scaled: whether it is multiplied
+    by beta."""
 
     def forward(xp, self, target, reduction, beta):
         z = abs(self - target)
@@ -98,7 +98,7 @@ _of_difference(
     r"\frac{1}{n} \cdot \min(\max(D / {beta}, -1), 1)",
     node="SmoothL1LossBackward0",
 )
-_of_difference(  # PyTorch calls its beta delta
+_of_difference(  # in PyTorch, beta is called delta here
     "huber_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)",
     _smooth_l1(True),
     lambda m, d, beta: m.clamp(d, -beta, beta),
@@ -127,7 +127,7 @@ def _bce(xp, self, target, weight, reduction):
 
 
 def _weighted_share(m, grad, self, weight, reduction):
-    """Return each element's gradient with its weight, and divided by their number for a mean."""
+    """Return each element's gradient multiplied by its weight, and for a mean divided by the number of elements."""
     if weight is not None:
         grad = grad * weight
     return m.div_scalar(grad, math.prod(self.shape)) if reduction == MEAN else grad

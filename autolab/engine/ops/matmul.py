@@ -40,7 +40,7 @@ _BOOL = np.dtype(bool)
 
 
 def _product(name, kernel):
-    """Return the kernel of a product that refuses masks, as PyTorch's do."""
+    """Return the kernel of a product that refuses bool, as PyTorch's kernels do."""
 
     def forward(xp, self, other):
         if self.dtype is _BOOL:
@@ -53,15 +53,15 @@ def _product(name, kernel):
 
 
 def _towards_first(m, g, second, sizes, strides):
-    """The gradient of the left factor. As in PyTorch it lies column by column in memory where that factor does: the
-    gradient of a weight that was transposed is contiguous then."""
+    """Return the gradient of the left factor. As in PyTorch, it is column-major in memory if the factor is, so the
+    gradient of a transposed weight is contiguous."""
     if strides[0] == 1 and strides[1] == sizes[0]:
         return m.t(m.mm(second, m.t(g)))
     return m.mm(g, m.t(second))
 
 
 def _towards_second(m, g, first, sizes, strides):
-    """The gradient of the right factor, as `_towards_first`."""
+    """Return the gradient of the right factor, with a memory order as in `_towards_first`."""
     if strides[0] == 1 and strides[1] == sizes[0]:
         return m.t(m.mm(m.t(g), first))
     return m.mm(m.t(first), g)
@@ -158,7 +158,8 @@ def _product_error(a, b):
 
 @composite(method=True)
 def mm(input, mat2, *, out=None):
-    """The product of two matrices, (n, k) and (k, m). Raises RuntimeError when they do not fit. Source: torch.mm."""
+    """Return the product of two matrices, (n, k) and (k, m). Raise RuntimeError if the sizes do not match. Source:
+    torch.mm."""
     if (casting := per_thread.state.autocast) is not None:
         input, mat2 = casting.lowered(input, mat2)
     for name, x in (("self", input), ("mat2", mat2)):
@@ -177,7 +178,7 @@ def mm(input, mat2, *, out=None):
 
 @composite(method=True)
 def mv(input, vec):
-    """The product of a matrix (n, k) and a vector (k). Source: torch.mv."""
+    """Return the product of a matrix (n, k) and a vector (k). Source: torch.mv."""
     if input.ndim != 2 or vec.ndim != 1:
         message = f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}"
         raise fail(RuntimeError, message, "mv takes a matrix and a vector.")
@@ -191,7 +192,7 @@ def mv(input, vec):
 
 @composite(method=True)
 def dot(input, tensor):
-    """The inner product of two vectors of one length. Source: torch.dot."""
+    """Return the inner product of two vectors of equal length. Source: torch.dot."""
     if input.ndim != 1 or tensor.ndim != 1:
         raise fail(
             RuntimeError,
@@ -219,7 +220,7 @@ METHODS["vdot"] = NAMESPACES[""]["vdot"] = dot
 
 @composite(method=True)
 def bmm(input, mat2, *, out=None):
-    """Batches of matrix products: (b, n, k) and (b, k, m). Source: torch.bmm."""
+    """Return the products of two batches of matrices: (b, n, k) and (b, k, m). Source: torch.bmm."""
     if (casting := per_thread.state.autocast) is not None:
         input, mat2 = casting.lowered(input, mat2)
     for x in (input, mat2):
@@ -245,7 +246,7 @@ def bmm(input, mat2, *, out=None):
 
 @composite(method=True)
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    """`beta * input + alpha * mat1 @ mat2`; `input` broadcasts. Source: torch.addmm."""
+    """Return `beta * input + alpha * mat1 @ mat2`; `input` broadcasts. Source: torch.addmm."""
     if (casting := per_thread.state.autocast) is not None:
         input, mat1, mat2 = casting.lowered(input, mat1, mat2)
     a, b = mat1._array.shape, mat2._array.shape
@@ -261,14 +262,14 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
             _same_dtype(first, mat2, message)
     target = a[0], b[1]
     if input._array.shape != target and input._array.shape != target[1:]:
-        expand_op.call(input, target)  # raises PyTorch's error where it does not broadcast
+        expand_op.call(input, target)  # raises PyTorch's error if it does not broadcast
     return addmm_op.call(input, mat1, mat2, beta, alpha)
 
 
 # -- the general product -----------------------------------------------------------------------------------------------
 @composite(method=True)
 def matmul(input, other, *, out=None):
-    """`input @ other` for vectors, matrices and batches of matrices, by torch's rules. Source: torch.matmul."""
+    """Return `input @ other` for vectors, matrices and batches of matrices, by torch's rules. Source: torch.matmul."""
     if (casting := per_thread.state.autocast) is not None:
         input, other = casting.lowered(input, other)
     if out is not None:
@@ -295,7 +296,7 @@ def matmul(input, other, *, out=None):
 
 
 def _folded(input, other):
-    """(…, n, k) @ (k, m) or (k): all leading dimensions are rows of one matrix."""
+    """Return (…, n, k) @ (k, m) or (k) as one product, with all leading dimensions as rows of one matrix."""
     *batch, last = input.shape
     rows = input.reshape(math.prod(batch), last)
     if other.ndim == 1:
@@ -336,7 +337,7 @@ METHODS["__rmatmul__"] = lambda self, other: NotImplemented
 
 @composite(namespace="nn.functional")
 def linear(input, weight, bias=None):
-    """`input @ weight.T + bias`: (…, in), (out, in), (out) -> (…, out). Source: torch.nn.functional.linear."""
+    """Return `input @ weight.T + bias`: (…, in), (out, in), (out) -> (…, out). Source: torch.nn.functional.linear."""
     if (casting := per_thread.state.autocast) is not None:
         input, weight, bias = casting.lowered(input, weight, bias)
     check_tensors("linear", input=input, weight=weight)
@@ -355,7 +356,7 @@ def linear(input, weight, bias=None):
 
 @composite(method=True)
 def inner(input, other):
-    """Return inner products along the last dimension of both. Source: torch.inner."""
+    """Return the inner products along the last dimension of both tensors. Source: torch.inner."""
     if not input.ndim or not other.ndim:
         return input * other
     refuse_if(
@@ -368,7 +369,7 @@ def inner(input, other):
 
 @composite()
 def tensordot(a, b, dims=2):
-    """Return sums of products over the named dimensions (a number: the last of `a`, the first of `b`). Source:
+    """Return sums of products over the given dimensions (a number n: the last n of `a`, the first n of `b`). Source:
     torch.tensordot."""
     if isinstance(dims, int):
         refuse_if(

@@ -1,4 +1,4 @@
-"""Lengths: norm, linalg.norm, linalg.vector_norm."""
+"""Norms: norm, linalg.norm, linalg.vector_norm."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def _reduce_norm(xp, x, ord, axis, keepdim):
 
 
 def _vector_norm_rule(m, g, self, ord, result, dim, keepdim):
-    """Return the gradient of a norm with respect to its argument. Where the norm is 0 it is 0, a choice torch makes."""
+    """Return the gradient of a norm with respect to its argument. Where the norm is 0, the gradient is 0, as in
+    torch."""
     x = self
     g, result = (restored(m, t, dim, keepdim, len(x.shape)) for t in (g, result))
     if ord == 0:
@@ -85,10 +86,10 @@ _WHOLE = "A length is seldom a whole number: convert with .float()."
 
 @composite(namespace="linalg")
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
-    """Return (sum |x|^ord)^(1/ord) along `dim` or of all elements; ord 0 counts nonzeros, inf and -inf take the largest
-    and smallest size.
+    """Return (sum |x|^ord)^(1/ord) along `dim`, or of all elements. ord 0 counts nonzero elements; inf and -inf give
+    the largest and smallest absolute value.
 
-    Raises RuntimeError for whole numbers. Source: torch.linalg.vector_norm."""
+    Raise RuntimeError for integers. Source: torch.linalg.vector_norm."""
     refuse_if(
         not x.dtype.is_floating_point,
         f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.short}",
@@ -105,9 +106,9 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
 @composite("norm", namespace="linalg")
 def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """Return the norm of a vector; of a matrix the Frobenius norm, 'fro', as without `ord`.
+    """Return the norm of a vector, or of a matrix: the Frobenius norm, 'fro', which is also the default.
 
-    Raises NotImplementedError for other norms of matrices. Source: torch.linalg.norm."""
+    Raise NotImplementedError for other matrix norms. Source: torch.linalg.norm."""
     dims = A.ndim if dim is None else 1 if isinstance(dim, int) else len(dim)
     if ord not in (None, "fro") and dims != 1:
         raise unsupported(

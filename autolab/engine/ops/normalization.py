@@ -1,7 +1,7 @@
 """Batch, layer and group normalisation. The kernels are in `engine/kernels/normalization.py`.
 
-Each op has one rule per argument, made of other ops, for derivatives of every order, and for the backward pass itself
-one function that finds all gradients in the same pass over the memory. Sources: Ioffe and Szegedy, "Batch
+Each op has one rule per argument, composed of other ops, for derivatives of every order. For an ordinary backward pass
+it has one function that computes all gradients in one pass over the memory. Sources: Ioffe and Szegedy, "Batch
 Normalization" (2015); Ba, Kiros and Hinton, "Layer Normalization" (2016); Wu and He, "Group Normalization" (2018).
 """
 
@@ -21,7 +21,7 @@ from .functions import METHODS, composite, internal
 
 
 def _norm(schema, **record):
-    """Register a normalisation: its result, the means that it subtracted, and the factors that it multiplied with."""
+    """Register a normalisation with three results: the output, the subtracted means, and the scale factors."""
     return internal(
         schema,
         outputs=("result", "result1", "result2"),
@@ -41,13 +41,13 @@ def _gradients_latex(of_input):
 
 # -- layouts -----------------------------------------------------------------------------------------------------------
 def _over_channels(view):
-    """Return all dimensions but that of the channels, the second one."""
+    """Return all dimensions except the channels, which are the second one."""
     return (0, *range(2, len(view)))
 
 
 def _of_layer(normalized_shape):
-    """Return how a normalisation lays out its input: the shape in which numbers are standardized and the dimensions it
-    runs over, and the shape in which weights are multiplied, with their dimension as the second."""
+    """Return the layouts of a layer normalisation: the shape `rows` and the dimensions to standardize over, and the
+    shape `view` whose second dimension matches the weights."""
     n = math.prod(normalized_shape)
     return (-1, n), (1,), (-1, n)
 
@@ -66,8 +66,8 @@ def _per_channel(m, v, view):
 
 # -- rules -------------------------------------------------------------------------------------------------------------
 def _standardized(m, x, eps, rows, axes, view):
-    """Return (x - mean) / sqrt(variance + eps) and 1 / sqrt(variance + eps), laid out as `rows`, so that derivatives
-    pass through both."""
+    """Return (x - mean) / sqrt(variance + eps) and 1 / sqrt(variance + eps) in the shape `rows`; both are
+    differentiable."""
     x = m.reshape_raw(x, rows)
     centred = x - m.mean(x, axes, True)
     inverse = m.rsqrt(m.mean(centred * centred, axes, True) + eps)
@@ -87,7 +87,7 @@ def _input_rule(m, g, input, weight, eps, rows, axes, view):
 
 
 def _summed(m, g, shape, rows, axes, view, standard=None):
-    """Return the gradient of the bias, or of the weight that multiplies the `standard` numbers."""
+    """Return the gradient of the bias, or of the weight that multiplies the `standard` values."""
     g = m.reshape_raw(g[0], view)
     g = g if standard is None else g * m.reshape_raw(standard, view)
     return m.reshape_raw(m.sum(g, _over_channels(view)), shape)
@@ -99,7 +99,7 @@ def _weight_rule(m, g, input, eps, shape, *layout):
 
 # -- kernels -----------------------------------------------------------------------------------------------------------
 def _wide(array):
-    """Return this array, or None, with float16 as float32."""
+    """Return `array` (or None), with float16 converted to float32."""
     half = array is not None and array.dtype.itemsize == 2
     return array.astype(np.float32) if half else array
 
@@ -110,7 +110,7 @@ def _check_floats(name, x):
 
 
 def _standard_rows(xp, x, weight, bias, eps, rows, axes, view):
-    """Return (result, mean, inverse) of rows that are standardized."""
+    """Standardize rows; return (result, mean, inverse of the standard deviation)."""
     m = namespaces.raw(xp)
     y = xp.ascontiguousarray(_wide(x)).reshape(rows)
     y, mean, _, inverse = kernels.standardize(y, None, None, eps)
@@ -123,7 +123,7 @@ def _standard_rows(xp, x, weight, bias, eps, rows, axes, view):
 
 
 def _row_gradients(m, g, wanted, input, weight, mean, inverse, shape, rows, axes, view):
-    """Return the gradients of input, weight and bias for rows that were standardized. shape: that of the weight."""
+    """Return the gradients of input, weight and bias for standardized rows. shape: the shape of the weight."""
     xp, dx, dweight, dbias = m.xp, None, None, None
     g, x = (xp.ascontiguousarray(_wide(a)) for a in (g[0], input))
     g, x = g.reshape(view), x.reshape(rows)
@@ -156,13 +156,13 @@ def _batch_norm(xp, x, weight, bias, running_mean, running_var, training, moment
         count = rows.shape[1]
         rows, mean, variance, inverse = kernels.standardize(rows, weight, bias, eps)
         variance = variance * variance.dtype.type(count / (count - 1) if count > 1 else math.nan)
-        # for (1 - momentum) * running + momentum * new, as PyTorch's kernel computes it
+        # These are the terms of (1 - momentum) * running + momentum * new, as PyTorch's kernel computes it.
         changes = [
             None if old is None else old.dtype.type(momentum) * (new.astype(old.dtype) - old)
             for old, new in ((running_mean, mean), (running_var, variance))
         ]
     result = kernels.from_channel_rows(rows, x.shape).astype(x.dtype, copy=False)
-    # now that nothing is left to run out of memory
+    # Update only now, when nothing can run out of memory any more.
     for running, change in zip((running_mean, running_var), changes):
         if change is not None:
             running += change
@@ -231,7 +231,7 @@ batch_norm_op = _norm(
 )
 
 
-# {g} times {weight} first, because a mean runs over several weights.
+# Multiply {g} by {weight} first, because a mean runs over several weights.
 _WEIGHTED = (
     r"\frac{1}{\sqrt{\sigma^2 + {eps}}} \cdot "
     r"({g} \cdot {weight} - \mathrm{mean}({g} \cdot {weight}) - \hat x \cdot \mathrm{mean}({g} \cdot {weight} \cdot \hat x))"
@@ -311,7 +311,7 @@ group_norm_op = _norm(
 
 # -- public functions --------------------------------------------------------------------------------------------------
 def _check_one_dtype(input, *others):
-    """Raise PyTorch's error for two dtypes; float16 goes with parameters in float32."""
+    """Raise PyTorch's error for two different dtypes; float16 input may have float32 parameters."""
     dtypes = {v.dtype for v in others if v is not None} - {input.dtype}
     half = input.dtype.itemsize == 2 and {d.name for d in dtypes} == {"float32"}
     note = "Convert the input with .float(), or the module with .to(dtype)."
@@ -319,7 +319,7 @@ def _check_one_dtype(input, *others):
 
 
 def batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    """Return the op's result, after PyTorch's checks. Statistics are updated in place when `training`."""
+    """Return the op's result, after PyTorch's checks. If `training`, the running statistics are updated in place."""
     if input.ndim < 2:
         check_dim(1, input.ndim)
     features = input.shape[1]
@@ -353,7 +353,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     """Return (input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, whose sizes are
     `normalized_shape`.
 
-    Raises RuntimeError when shapes do not fit. Source: torch.nn.functional.layer_norm."""
+    Raise RuntimeError if the shapes do not match. Source: torch.nn.functional.layer_norm."""
     shape = [normalized_shape] if isinstance(normalized_shape, int) else [*normalized_shape]
     refuse_if(
         not shape,
@@ -380,9 +380,9 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 @composite()
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
-    """Return each sample's channels in `num_groups` groups, each normalised with its own mean and variance.
+    """Normalise each sample's channels in `num_groups` groups, each with its own mean and variance.
 
-    Raises RuntimeError when the channels cannot be divided evenly. Source: torch.nn.functional.group_norm."""
+    Raise RuntimeError if the channels cannot be divided evenly. Source: torch.nn.functional.group_norm."""
     refuse_if(
         input.ndim < 2,
         f"Expected at least 2 dimensions for input tensor but received {input.ndim}",

@@ -1,4 +1,4 @@
-"""The argument `out=` of arithmetic and matrix products: the result is written into a tensor that exists already."""
+"""The argument `out=` of arithmetic and matrix products: write the result into an existing tensor."""
 
 import warnings
 
@@ -9,9 +9,10 @@ from .functions import METHODS
 
 
 def write_out(function, out, operands, result, converts=True):
-    """Write `result` into `out` and return it; return `result` if `out` is None. A tensor of another shape is resized.
+    """Write `result` into `out` and return it; return `result` if `out` is None. If the shapes differ, `out` is
+    resized.
 
-    Raises RuntimeError when a gradient is needed or the dtype does not fit. converts: whether the result may be
+    Raise RuntimeError if a gradient is needed or the dtype does not match. converts: whether the result may be
     converted to the dtype of `out`."""
     if out is None:
         return result

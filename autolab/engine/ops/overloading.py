@@ -1,6 +1,6 @@
-"""Functions of two operands of which one may be a number: torch has a form, and a node, for each case.
+"""Functions of two operands, one of which may be a number: torch has an overload, and a node, for each case.
 
-That the arguments are tensors or numbers is checked before anything here runs (`exact/signatures.py`)."""
+`exact/signatures.py` has already checked that the arguments are tensors or numbers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..inplace.changes import apply_inplace
 
 
 def overloaded(name, of_tensors, of_number, number_first=None, *, doc, namespace="", inplace=True):
-    """Make `name(input, other)` public: it runs `of_tensors`, `of_number` where the second operand is a number,
-    `number_first` where the first one is.
+    """Make `name(input, other)` public. It runs `of_tensors`; `of_number` if the second operand is a number;
+    `number_first` if the first one is.
 
-    inplace: makes `x.<name>_(other)` public, too. Returns the function."""
+    inplace: whether to make `x.<name>_(other)` public, too. Return the function."""
 
     def chosen(input, other):
         if isinstance(input, Tensor):
@@ -41,7 +41,8 @@ _OPERANDS = (Tensor, *NUMBERS)
 
 
 def operators(**methods):
-    """Make `methods` the Tensor methods `__<name>__` for tensors and numbers; others get NotImplemented."""
+    """Make `methods` the Tensor methods `__<name>__` for tensors and numbers; return NotImplemented for other
+    operands."""
     for name, run in methods.items():
 
         def method(self, other, run=run):

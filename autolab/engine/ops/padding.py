@@ -1,4 +1,4 @@
-"""Padding: constants, reflections, the edge repeated. Source: torch.nn.functional.pad"""
+"""Padding with constants, reflections or the repeated edge. Source: torch.nn.functional.pad"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .with_backward import with_backward
 
 # -- constants ---------------------------------------------------------------------------------------------------------
 def _sides(pad, ndim):
-    """Return (before, after) per dimension, first dimension first; `pad` names the last dimension first."""
+    """Return (before, after) per dimension, first dimension first; in `pad` the last dimension comes first."""
     pairs = [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)]
     return [(0, 0)] * (ndim - len(pairs)) + pairs[::-1]
 
@@ -39,7 +39,8 @@ constant_pad = internal(
 
 # -- numbers of the input itself ---------------------------------------------------------------------------------------
 def _positions(xp, shape, padding, mode):
-    """Return (axis, which position stands at each position of the padded axis) for each one, the last one first."""
+    """Return (axis, the input position for each position of the padded axis) for each padded axis, the last one
+    first."""
     return [
         (
             -1 - k,
@@ -60,7 +61,7 @@ def _pads(kind, mode, dims):
         return x
 
     def backward(xp, g, x, padding):
-        """Every number goes back to where it was read."""
+        """Add each gradient to the input element that was read."""
         for axis, positions in reversed(_positions(xp, x.shape, padding, mode)):
             back = xp.zeros(
                 (*g.shape[:axis], x.shape[axis], *g.shape[axis + 1 or g.ndim :]), g.dtype
@@ -92,7 +93,7 @@ _PADS = {
 
 
 def _check_taken(x, pad, mode):
-    """Raise PyTorch's error when numbers of the input cannot fill the padding."""
+    """Raise PyTorch's error if the input has too few elements to fill the padding."""
     refuse_if(
         len(pad) > 6 or x.ndim - len(pad) // 2 not in (1, 2),
         f"Padding size {len(pad)} is not supported for {x.ndim}D input tensor.",
@@ -116,10 +117,10 @@ def _check_taken(x, pad, mode):
 
 @composite(namespace="nn.functional")
 def pad(input, pad, mode="constant", value=None):
-    """Return `input` with positions added (negative: cut off): `pad` is (before, after) of the last dimension, then of
+    """Return `input` with positions added (negative: removed). `pad` is (before, after) of the last dimension, then of
     the one before it, ….
 
-    mode: 'constant' (`value`, default 0), 'reflect', 'replicate'. Raises RuntimeError when the sizes do not fit,
+    mode: 'constant' (`value`, default 0), 'reflect', 'replicate'. Raise RuntimeError if the sizes do not match,
     NotImplementedError for another mode. Source: torch.nn.functional.pad."""
     check_tensors("pad", input=input)
     check_settings("pad", ("pad", 2, "int[]", pad), ("value", 4, "float?", value))

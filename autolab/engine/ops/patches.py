@@ -1,4 +1,4 @@
-"""Images as columns of patches, and channels as pixels.
+"""Image patches as columns (unfold), and channels as pixels (pixel_shuffle).
 
 Sources: torch.nn.functional.unfold, pixel_shuffle; Shi et al., "Real-Time Single Image and Video
 Super-Resolution Using an Efficient Sub-Pixel Convolutional Neural Network" (2016).
@@ -15,8 +15,8 @@ from .pooling import pairs_of
 
 @composite(namespace="nn.functional")
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
-    """Return the patches of images (N, C, H, W) as columns: (N, C * kh * kw, number of patches). Raises RuntimeError
-    when none fits.
+    """Return the patches of images (N, C, H, W) as columns: (N, C * kh * kw, number of patches). Raise RuntimeError if
+    no patch fits.
 
     Source: torch.nn.functional.unfold."""
     check_tensors("im2col", input=input)
@@ -38,8 +38,8 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 @composite(namespace="nn.functional")
 def pixel_shuffle(input, upscale_factor):
-    """Return channels as pixels: (…, C r², H, W) gives (…, C, H r, W r). Raises RuntimeError when r² does not divide
-    the channels.
+    """Move channels into pixels: (…, C r², H, W) gives (…, C, H r, W r). Raise RuntimeError if r² does not divide the
+    channels.
 
     PyTorch's tutorial on super-resolution uses it. Source: torch.nn.functional.pixel_shuffle."""
     r = upscale_factor

@@ -1,4 +1,4 @@
-"""Entries picked or written by index tensors: gather, scatter, take, masked_select, nonzero. Whole slices are in
+"""Elements read or written by index tensors: gather, scatter, take, masked_select, nonzero. Whole slices are in
 `slices.py`."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .indexing import written
 
 # -- gather, scatter ---------------------------------------------------------------------------------------------------
 def _check(name, self, d, index, src=None):
-    """Raise torch's error where `index` does not fit the tensor, or the source that is scattered."""
+    """Raise torch's error if `index` does not match the tensor, or the source of a scatter."""
     refuse_if(
         index.dtype not in (np.int64, np.int32),
         f"{name}(): Expected dtype int32/int64 for index",
@@ -45,7 +45,7 @@ def _check(name, self, d, index, src=None):
 
 
 def _along(xp, self, dim, index):
-    """Return the key of the entries that `index` names along a dimension; a 0-d array has one entry."""
+    """Return the NumPy index of the entries that `index` selects along a dimension; a 0-d array has one entry."""
     n = self.shape[dim] if self.ndim else 1
     message = "index {} is out of bounds for dimension {} with size {}"
     note = f"Each index counts from 0 to {n - 1}."
@@ -135,28 +135,27 @@ def _scatter_call(input, dim, index, src, value):
 
 @composite(method=True)
 def scatter(input, dim, index, src=None, *, value=None):
-    """Return a copy with entries of `src` (or `value`) written along a dimension where `index` says. Source:
-    torch.scatter."""
+    """Return a copy with entries of `src` (or `value`) written at `index` along a dimension. Source: torch.scatter."""
     op, args = _scatter_call(input, dim, index, src, value)
     return op.call(*args)
 
 
 @composite(method=True, function=False)
 def scatter_(self, dim, index, src=None, *, value=None):
-    """Write entries along a dimension where `index` says, in place. Source: torch.Tensor.scatter_."""
+    """Write entries at `index` along a dimension, in place. Source: torch.Tensor.scatter_."""
     return written(*_scatter_call(self, dim, index, src, value))
 
 
 # -- by position among all, by mask ------------------------------------------------------------------------------------
 @composite(method=True)
 def take(input, index):
-    """Return entries by position in the flattened tensor. Source: torch.take."""
+    """Return the entries at positions in the flattened tensor. Source: torch.take."""
     return input.reshape(-1)[index]
 
 
 @composite(method=True)
 def masked_select(input, mask):
-    """Return the entries where the mask, which broadcasts, is True. Source: torch.masked_select."""
+    """Return the entries where the mask, which is broadcast, is True. Source: torch.masked_select."""
     refuse_if(
         not mask.dtype.is_bool,
         "masked_select: expected BoolTensor for mask",
@@ -176,7 +175,7 @@ def nonzero(input, *, as_tuple=False):
         found = xp.nonzero(input._array if input.ndim else input._array.reshape(1))
         if as_tuple:
             return tuple(wrap(positions(i)) for i in found)
-        # one list of positions after the other in memory, which shows in the strides: as PyTorch has it
+        # As in PyTorch, the positions are column-major in memory, which is visible in the strides.
         return wrap(
             positions(xp.stack(found)).T if input.ndim else xp.zeros((len(found[0]), 0), np.int64)
         )

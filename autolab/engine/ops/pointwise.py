@@ -1,7 +1,6 @@
-"""Functions of one number, applied to each element: exponentials, logarithms, roots, absolute value, sigmoid, special
-functions.
+"""Elementwise functions of one number: exponentials, logarithms, roots, absolute value, sigmoid, special functions.
 
-Trigonometric functions, rounding, selection (clamp, where …) and functions of two tensors have files of their own.
+Trigonometric functions, rounding, selection (clamp, where …) and functions of two tensors have their own files.
 Sources: https://docs.pytorch.org/docs/2.13/torch.html#pointwise-ops
 """
 
@@ -18,11 +17,11 @@ from .functions import METHODS, NAMESPACES, internal, register
 
 
 def elementwise(name, rule, tex, gradient, doc, samples=None, numpy="", kernel=None, **fields):
-    """Register a differentiable function of one float number, with its in-place form: ints become the default float.
+    """Register a differentiable elementwise function of floats, with its in-place form; ints become the default float.
 
-    numpy: NumPy's name, where it is another: it is public, too. kernel: the function of NumPy arrays and scalars, where
-    it is none of NumPy's; a lambda is made of operators, so it works on any array. Where neither fits other array
-    modules, pass `forward`. samples: normal numbers, unless given."""
+    numpy: NumPy's name of the function if it differs; it becomes public, too. kernel: a function of NumPy arrays and
+    scalars, if NumPy has none; a lambda of operators works on any array. If neither works for other array modules, pass
+    `forward`. samples: normal numbers by default."""
     kernel = kernel or precise.unary(numpy or name)
 
     def same_name(xp, self):
@@ -217,7 +216,7 @@ elementwise(
     forward=lambda xp, self: erf(xp, self)[()],
 )
 
-# ops of their own, as in torch, so that a backward pass costs one kernel and its graph carries torch's names
+# These are separate ops, as in torch, so that a backward pass costs one kernel and its graph has torch's names.
 internal(
     "sigmoid_backward(Tensor grad_output, Tensor output)",
     forward=lambda xp, grad_output, output: grad_output * (1 - output) * output,

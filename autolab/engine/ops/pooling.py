@@ -1,4 +1,4 @@
-"""Pooling: the largest number or the mean of each window. The kernels are in `engine/kernels/pooling.py`.
+"""Pooling: the maximum or mean of each window. The kernels are in `engine/kernels/pooling.py`.
 
 Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#pooling-functions
 """
@@ -30,12 +30,12 @@ def pooled(n, kernel, stride, padding, dilation, ceil_mode):
     """Return the number of windows along a dimension of `n` positions."""
     span = n + 2 * padding - dilation * (kernel - 1) - 1
     out = (span + (stride - 1 if ceil_mode else 0)) // stride + 1
-    # a window must not start in the padding at the end
+    # A window must not start in the padding at the end.
     return out - 1 if ceil_mode and (out - 1) * stride >= n + padding else out
 
 
 def windows(x, kernel_size, stride, padding, dilation=(1, 1), ceil_mode=False):
-    """Return the sizes for pooling `x`; an empty stride means the kernel's size."""
+    """Return the sizes for pooling `x`; if stride is empty, it equals the kernel's size."""
     given = x.shape[-2:], kernel_size, stride or kernel_size, padding, dilation
     return _windows(tuple(map(tuple, given)), ceil_mode)
 
@@ -47,7 +47,7 @@ def _windows(given, ceil_mode):
 
 
 def _refuse(name, x, kinds="biu"):
-    """Raise PyTorch's error for dtypes of these kinds, which it has no kernel `name` for."""
+    """Raise PyTorch's error for dtypes of these kinds, which its kernel `name` does not support."""
     if x.dtype.kind in kinds:
         message = f"\"{name}\" not implemented for '{FROM_NUMPY[x.dtype].short}'"
         raise fail(NotImplementedError, message, "Convert with .float() first.")
@@ -96,8 +96,8 @@ def _indices(xp, x, *settings):
 
 
 def _winners(node):
-    """Return the winners' indices, which PyTorch keeps; here they are found again from what was saved."""
-    node.unpack(0)  # raises where it was freed
+    """Return the indices of the maxima. PyTorch saves them; here they are computed again from the saved tensors."""
+    node.unpack(0)  # raises an error if the tensor was freed
     names = "self", "kernel_size", "stride", "padding", "dilation", "ceil_mode"
     x, *settings = (node._saved_attribute(name) for name in names)
     with observe.unwatched():
@@ -205,8 +205,8 @@ adaptive_max_pool = internal(
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
 def pairs_of(function, **given):
-    """Return these arguments, in the order of `function`'s signature from its second on, as pairs of ints; an omitted
-    stride is ()."""
+    """Return the arguments `given`, in the order of `function`'s signature after its first argument, as pairs of ints;
+    an omitted stride is ()."""
     found = []
     for position, (name, value) in enumerate(given.items(), 2):
         if name == "stride" and (value is None or value == ()):
@@ -226,7 +226,7 @@ def pairs_of(function, **given):
 
 @lru_cache(512)
 def _check_windows(shape, kernel_size, stride, padding, dilation, ceil_mode):
-    """Raise RuntimeError, in PyTorch's words, when the windows do not fit images of this shape."""
+    """Raise RuntimeError in PyTorch's words if the windows do not fit images of this shape."""
     moved = stride or kernel_size
     refuse_if(0 in moved, "stride should not be zero", "The window would never move on.")
     refuse_if(
@@ -256,8 +256,8 @@ def _check_windows(shape, kernel_size, stride, padding, dilation, ceil_mode):
 
 
 def _on_rows(function, pool, x, *args, **sizes):
-    """Return what a two-dimensional pooling gives for sequences (N, C, L) or (C, L), as images of height 1. sizes: each
-    (what it is along the height, what was given)."""
+    """Return a two-dimensional pooling of sequences (N, C, L) or (C, L), treated as images of height 1. sizes: for each
+    name (its value along the height, the user's value)."""
     check_tensors(function, input=x)
     refuse_if(
         x.ndim not in (2, 3),
@@ -288,10 +288,10 @@ def max_pool2d(
     ceil_mode=False,
     return_indices=False,
 ):
-    """Return the largest number of each window of images (N, C, H, W) or (C, H, W).
+    """Return the maximum of each window of images (N, C, H, W) or (C, H, W).
 
-    H' = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1 (`ceil_mode`: rounded up). Raises TypeError for
-    what are no ints, RuntimeError when the windows do not fit. Source: torch.nn.functional.max_pool2d."""
+    H' = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1 (`ceil_mode`: rounded up). Raise TypeError for
+    sizes that are not ints, RuntimeError if the windows do not fit. Source: torch.nn.functional.max_pool2d."""
     check_tensors("max_pool2d", input=input)
     _refuse_indices("max_pool2d", return_indices)
     given = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
@@ -310,9 +310,9 @@ def max_pool1d(
     ceil_mode=False,
     return_indices=False,
 ):
-    """Return the largest number of each window of sequences (N, C, L) or (C, L).
+    """Return the maximum of each window of sequences (N, C, L) or (C, L).
 
-    Raises TypeError for what are no ints, RuntimeError when the windows do not fit. Source:
+    Raise TypeError for sizes that are not ints, RuntimeError if the windows do not fit. Source:
     torch.nn.functional.max_pool1d."""
     _refuse_indices("max_pool1d", return_indices)
     sizes = {"kernel_size": (1, kernel_size), "stride": (1, stride or kernel_size)}
@@ -330,10 +330,10 @@ def avg_pool2d(
     count_include_pad=True,
     divisor_override=None,
 ):
-    """Return the mean of each window of images (N, C, H, W) or (C, H, W); zeros of the padding count unless
+    """Return the mean of each window of images (N, C, H, W) or (C, H, W); padding zeros count unless
     `count_include_pad` is False.
 
-    `divisor_override` replaces the number of elements. Raises TypeError for what are no ints, RuntimeError when the
+    `divisor_override` replaces the number of elements. Raise TypeError for sizes that are not ints, RuntimeError if the
     windows do not fit. Source: torch.nn.functional.avg_pool2d."""
     pairs = pairs_of("avg_pool2d", kernel_size=kernel_size, stride=stride, padding=padding)
     refuse_if(
@@ -347,7 +347,7 @@ def avg_pool2d(
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """Return the mean of each window of sequences (N, C, L) or (C, L).
 
-    Raises TypeError for what are no ints, RuntimeError when the windows do not fit. Source:
+    Raise TypeError for sizes that are not ints, RuntimeError if the windows do not fit. Source:
     torch.nn.functional.avg_pool1d."""
     sizes = {"kernel_size": (1, kernel_size), "stride": (1, stride or kernel_size)}
     sizes["padding"] = 0, padding
@@ -355,7 +355,7 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 
 
 def _wanted(function, input, output_size):
-    """Return (rows, columns) of an adaptive pooling; None keeps a size. Raises RuntimeError for what does not fit."""
+    """Return (rows, columns) of an adaptive pooling; None keeps a size. Raise RuntimeError for wrong sizes."""
     check_tensors(function, input=input)
     refuse_if(
         input.ndim not in (3, 4) or 0 in input.shape[-2:],
@@ -375,10 +375,10 @@ def _wanted(function, input, output_size):
 
 @composite(namespace="nn.functional")
 def adaptive_avg_pool2d(input, output_size):
-    """Return means of images (N, C, H, W) or (C, H, W) over windows that share them out into `output_size` = (rows,
-    columns); None keeps a size.
+    """Return the means of images (N, C, H, W) or (C, H, W) over `output_size` = (rows, columns) windows that divide
+    them evenly; None keeps a size.
 
-    Raises RuntimeError for other shapes. Source: torch.nn.functional.adaptive_avg_pool2d."""
+    Raise RuntimeError for other shapes. Source: torch.nn.functional.adaptive_avg_pool2d."""
     size = _wanted("adaptive_avg_pool2d", input, output_size)
     if size == (1, 1):
         return mean_op.call(input, (-1, -2), True, None)
@@ -387,16 +387,16 @@ def adaptive_avg_pool2d(input, output_size):
 
 @composite(namespace="nn.functional")
 def adaptive_avg_pool1d(input, output_size):
-    """Return means of sequences (N, C, L) or (C, L) over `output_size` windows that share them out. Source:
+    """Return the means of sequences (N, C, L) or (C, L) over `output_size` windows that divide them evenly. Source:
     torch.nn.functional.adaptive_avg_pool1d."""
     return _on_rows("adaptive_avg_pool1d", adaptive_avg_pool2d, input, output_size=(1, output_size))
 
 
 @composite(namespace="nn.functional")
 def adaptive_max_pool2d(input, output_size, return_indices=False):
-    """Return the largest number of each of `output_size` = (rows, columns) windows that share images out.
+    """Return the maximum of each of `output_size` = (rows, columns) windows that divide images evenly.
 
-    Raises RuntimeError for shapes other than (N, C, H, W) and (C, H, W). Source:
+    Raise RuntimeError for shapes other than (N, C, H, W) and (C, H, W). Source:
     torch.nn.functional.adaptive_max_pool2d."""
     _refuse_indices("adaptive_max_pool2d", return_indices)
     return adaptive_max_pool.call(input, _wanted("adaptive_max_pool2d", input, output_size))[0]

@@ -23,10 +23,11 @@ def _pow_scalar(xp, self, exponent):
         message = "Integers to negative integer powers are not allowed."
         raise fail(RuntimeError, message, "Make the tensor floating point first: x.float() ** -1.")
     result = xp.power(self, exponent)
-    return result.astype(self.dtype) if self.dtype.kind == "b" else result  # NumPy's is int8
+    # NumPy's result for bool is int8
+    return result.astype(self.dtype) if self.dtype.kind == "b" else result
 
 
-# torch computes these without its power function, so their last digit differs from xp.power's
+# torch computes these without its power function, so the last digit differs from xp.power's.
 _EXACT_POWERS = {
     3: lambda xp, x: x * x * x,
     0.5: lambda xp, x: xp.sqrt(x),
@@ -67,7 +68,7 @@ pow_scalar = internal(
 def _power(xp, self, exponent):
     if exponent.dtype.kind != "i" or self.dtype.kind not in "biu":
         return xp.power(self, exponent)
-    # 1 / b ** n without a remainder: 0 but for 1 and -1. NumPy raises an error
+    # Integer division of 1 by b ** n gives 0, except for 1 and -1. NumPy raises an error here.
     whole = xp.power(self, abs(exponent))
     return xp.where((exponent < 0) & (abs(self) != 1), 0, whole).astype(exponent.dtype)
 

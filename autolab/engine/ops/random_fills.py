@@ -1,6 +1,6 @@
-"""Random numbers written into a tensor: `uniform_`, `normal_`, `random_`, `bernoulli_`.
+"""Fill a tensor with random numbers in place: `uniform_`, `normal_`, `random_`, `bernoulli_`.
 
-They count as in-place changes (the version goes up; a leaf that requires grad refuses) and pass a gradient of zero.
+These are in-place changes (the version goes up, and a leaf that requires grad raises an error); their gradient is zero.
 Source: https://docs.pytorch.org/docs/2.13/torch.html#in-place-random-sampling
 """
 
@@ -18,7 +18,7 @@ from .sampling import placed
 
 
 def _node_op(name, node, law):
-    """Return the record of a fill. What it leaves behind depends on no earlier value, so the gradient is zero."""
+    """Return the record of a fill. Its result does not depend on earlier values, so the gradient is zero."""
     return internal(
         f"{name}(Tensor self)",
         forward=lambda xp, self: self,
@@ -36,10 +36,10 @@ _bernoulli_op = _node_op("bernoulli_2", "BernoulliBackward2", r"\mathrm{Bernoull
 
 
 def _fill(op, target, draw):
-    """Replace the values of `target` by `draw(raw)`, which looks at the shape, dtype and order in memory of the array;
+    """Replace the values of `target` with `draw(raw)`, which reads the shape, dtype and memory order of the array;
     record `op`.
 
-    The numbers are drawn on the CPU, so that they are the same for every device, and copied. Returns `target`."""
+    The numbers are drawn on the CPU, so that they are equal for every device, and then copied. Return `target`."""
     state = per_thread.state
     check_inplace(target, state, target._req)
     check_written_once(target)
@@ -50,7 +50,7 @@ def _fill(op, target, draw):
 
 @composite(method=True, function=False)
 def uniform_(self, low=0.0, to=1.0, *, generator=None):
-    """Fill the tensor with numbers uniform in [from, to). Source: torch.Tensor.uniform_."""
+    """Fill the tensor with uniform numbers in [from, to). Source: torch.Tensor.uniform_."""
     g = draws.source(generator)
     refuse_if(
         low > to,
@@ -69,14 +69,14 @@ def uniform_(self, low=0.0, to=1.0, *, generator=None):
 
 @composite(method=True, function=False)
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
-    """Fill the tensor with normal numbers. Source: torch.Tensor.normal_."""
+    """Fill the tensor with normally distributed numbers. Source: torch.Tensor.normal_."""
     g = draws.source(generator)
     return _fill(_normal_op, self, lambda raw: draws.normal(raw, self.dtype, mean, std, g))
 
 
 @composite(method=True, function=False)
 def random_(self, *, generator=None, **bounds):
-    """Fill the tensor with integers: `random_(to)`, `random_(from, to)`, or all that its dtype can count exactly.
+    """Fill the tensor with integers: `random_(to)`, `random_(from, to)`, or all integers that its dtype holds exactly.
 
     Source: torch.Tensor.random_.
     """
@@ -91,7 +91,7 @@ def random_(self, *, generator=None, **bounds):
 
 
 def _count(dtype):
-    """Return how many integers from 0 on a dtype can hold; floats as far as they hold every one."""
+    """Return how many consecutive integers from 0 a dtype can hold exactly."""
     if dtype.is_floating_point:
         return (1 << np.finfo(dtype.np).nmant + 1) + 1
     return 2 if dtype.is_bool else int(np.iinfo(dtype.np).max) + 1

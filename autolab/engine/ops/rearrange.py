@@ -1,4 +1,4 @@
-"""Mirrored, rolled, triangular and diagonal tensors (diag, diag_embed), and windows."""
+"""Rearranged entries: flipped, rolled, triangular and diagonal tensors (diag, diag_embed), and windows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .shape import by_sizes, row_major
 
 # -- mirrored, rolled, triangular, diagonal ----------------------------------------------------------------------------
 def _flip(xp, self, dims):
-    # the order in memory stays, but for expanded tensors, which have none
+    # The memory order is kept, except for expanded tensors, which have none.
     return xp.array(
         xp.flip(self, check_dims(dims, self.ndim)[: self.ndim]),
         order="C" if 0 in self.strides else "K",
@@ -44,7 +44,7 @@ roll_op = internal(
 
 @composite(method=True)
 def roll(input, shifts, dims=()):
-    """Shift entries along dimensions; those that leave at one end come in at the other. Source: torch.roll."""
+    """Shift entries along dimensions; entries that leave at one end come in at the other. Source: torch.roll."""
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = check_dims(dims, input.ndim)
     if dims and not input.ndim:
@@ -93,7 +93,7 @@ def _writable_diagonal(xp, self, offset, dim1, dim2):
         "A diagonal runs through two dimensions.",
     )
     d = xp.diagonal(self, offset, dim1, dim2)
-    if xp is np:  # NumPy's is read-only
+    if xp is np:  # NumPy's view is read-only
         d.flags.writeable = self.flags.writeable
     return d
 
@@ -148,7 +148,7 @@ diag_embed = register(
 
 @composite(method=True)
 def diag(input, diagonal=0):
-    """Return the diagonal of a matrix, or the matrix with the given diagonal. Source: torch.diag."""
+    """Return the diagonal of a matrix, or a matrix with the given diagonal. Source: torch.diag."""
     refuse_if(
         input.ndim not in (1, 2),
         f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D",

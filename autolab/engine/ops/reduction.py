@@ -1,8 +1,8 @@
-"""Many numbers to one: sum mean prod var std logsumexp. `extremes.py` has the reductions that pick an element,
-`counting.py` those that count or leave out, `cumulative.py` running totals.
+"""Reductions: sum mean prod var std logsumexp. Reductions that pick an element are in `extremes.py`, those that count
+or skip elements in `counting.py`, cumulative sums in `cumulative.py`.
 
-Every reduction takes `dim`: None (all), an int or a tuple; `keepdim` leaves the reduced dimensions in place with size
-1. NumPy's names `axis` and `keepdims` are understood too, as in torch. Sources:
+Every reduction accepts `dim`: None (all), an int or a tuple; `keepdim` keeps the reduced dimensions with size 1.
+NumPy's names `axis` and `keepdims` are accepted too, as in torch. Sources:
 https://docs.pytorch.org/docs/2.13/torch.html#reduction-ops
 """
 
@@ -28,14 +28,14 @@ from .expand import everywhere
 from .shape import row_major
 
 ABSENT = object()
-"""Stands for an argument that was left out where None means something else."""
+"""The default of an argument that was not passed, if None has another meaning."""
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
 def the_dims(dim, ndim):
     """Return `dim` (None, an int or a list of ints) as None or as the tuple that the user wrote.
 
-    Raises IndexError for a dimension that does not exist, RuntimeError for one that is named twice."""
+    Raise IndexError for a dimension that does not exist, RuntimeError for one that appears twice."""
     if dim is None:
         return None
     if dim.__class__ is int:  # the most frequent case
@@ -46,7 +46,7 @@ def the_dims(dim, ndim):
 
 
 def differentiable_dtype(x, dtype):
-    """Raise torch's error for the sum or product of `x` as whole numbers if its gradient is wanted."""
+    """Raise torch's error for an integer sum or product of `x` if its gradient is needed."""
     if dtype is None or not x.requires_grad or not per_thread.state.grad:
         return
     if not (d := as_dtype(dtype)).is_floating_point:
@@ -58,26 +58,26 @@ def differentiable_dtype(x, dtype):
 
 
 def axes(self, dim):
-    """Return the axes to reduce for NumPy: None for all. A 0-d array has none, though torch lets dim 0 name it."""
+    """Return the axes for NumPy to reduce: None for all. A 0-d array has no axes, though torch allows dim 0 for it."""
     return None if dim is None or dim == () or self.ndim == 0 else dim
 
 
 def dims_of(dim, ndim):
-    """Return the reduced dimensions counted from the front, in rising order; all of them for None and ()."""
+    """Return the reduced dimensions counted from the front, in ascending order; None and () mean all dimensions."""
     if dim is None or dim == ():
         return tuple(range(ndim))
     return tuple(sorted(check_dims(dim, ndim))) if ndim else ()
 
 
 def count(dim, shape):
-    """Return how many elements go into each result."""
+    """Return the number of elements reduced into each result."""
     if dim.__class__ is tuple and len(dim) == 1 and shape:  # the most frequent case
         return shape[dim[0]]
     return math.prod(shape[d] for d in dims_of(dim, len(shape)))
 
 
 def restored(m, g, dim, keepdim, ndim):
-    """Return `g` with the reduced dimensions back in place as size 1."""
+    """Return `g` with the reduced dimensions restored as size 1."""
     if not keepdim:
         for d in dims_of(dim, ndim):
             g = m.unsqueeze(g, d)
@@ -96,8 +96,8 @@ def dtype_of(g):
 
 # -- sum, mean ---------------------------------------------------------------------------------------------------------
 def _total(xp, ufunc, exact, self, dim, keepdim, dtype):
-    """Return a sum or product. NumPy's floats are added in torch's order by `exact`, if it is given; float16 is summed
-    in float32, and whole numbers in int64."""
+    """Return a sum or product. If `exact` is given, it adds NumPy's floats in torch's order. float16 is summed in
+    float32, integers in int64."""
     if dtype is not None:
         self = self.astype(as_dtype(dtype).np)
     axis, d = axes(self, dim), self.dtype
@@ -141,7 +141,7 @@ def _mean_all_rule(m, g, self_sym_numel, self_sym_sizes):
 
 
 def _sum_or_mean(name, forward, fast, rule_of_all, rule, tex, gradient):
-    """Register the op of all elements and the op along dimensions, and make `name` public. Return both."""
+    """Register two ops, over all elements and along dimensions, and make `name` public. Return both."""
     whole = internal(
         f"{name}_all(Tensor self, *, dtype? dtype=None)",
         forward=lambda xp, self, dtype: forward(xp, self, None, False, dtype),
@@ -210,7 +210,7 @@ def _prod(xp, self, dim=None, keepdim=False, dtype=None):
 
 
 def _others_product(m, x, dim):
-    """Return the product of all elements along `dim` but the one at each place: exact where some are zero, and
+    """Return, for each position along `dim`, the product of all other elements. It is exact if some are zero, and
     differentiable again."""
     first = m.cumsum(m.ones_like(x), dim) == 1
 
@@ -271,7 +271,7 @@ def prod(input, dim=ABSENT, keepdim=False, *, dtype=None):
 
 # -- variance ----------------------------------------------------------------------------------------------------------
 def _variance(xp, self, dim, correction, keepdim):
-    """Return the variance in float64, as torch accumulates it on the CPU."""
+    """Return the variance, computed in float64 as torch does on the CPU."""
     axis, n, wide = axes(self, dim), count(dim, self.shape), self.astype(xp.float64)
     gap = wide - xp.add.reduce(wide, axis=axis, keepdims=True) / np.float64(n)
     free = np.float64(max(n - (1 if correction is None else correction), 0))
@@ -292,7 +292,7 @@ def _std_rule(m, g, result, self, dim, correction, keepdim):
 
 
 def _dispersion(name, root, rule, tex, gradient, doc):
-    """Make `name` public; `root`: the square root of the variance, or the variance itself."""
+    """Make `name` public. root: whether it is the square root of the variance or the variance itself."""
     op = internal(
         f"{name}(Tensor self, int[]? dim=None, Number? correction=None, bool keepdim=False)",
         forward=lambda xp, self, *args: root(xp, _variance(xp, self, *args)).astype(self.dtype)[()],

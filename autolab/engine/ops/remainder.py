@@ -43,7 +43,7 @@ round_op = _rounding(
 
 
 def _round_decimals(xp, self, decimals):
-    # scaled in the tensor's own precision, as torch does: 10**decimals is not scaled in float64 first
+    # As in torch, scale in the tensor's own precision: 10**decimals is not computed in float64 first.
     scale = self.dtype.type(10.0 ** abs(decimals))
     return xp.rint(self * scale) / scale if decimals >= 0 else xp.rint(self / scale) * scale
 
@@ -61,8 +61,8 @@ round_decimals = internal(
 
 @composite(method=True)
 def round(input, *, decimals=None):
-    """Return the nearest whole number (halves go to the even one), or round to `decimals` places. The gradient is 0.
-    Source: torch.round."""
+    """Return the nearest integer (halves go to the even one), or round to `decimals` places. The gradient is 0. Source:
+    torch.round."""
     return round_op.call(input) if decimals is None else round_decimals.call(input, decimals)
 
 
@@ -72,15 +72,14 @@ def _whole(*operands):
 
 
 def _no_zero(xp, self, other):
-    # a GPU gives some number, in PyTorch too
+    # A GPU returns an arbitrary number here, in PyTorch too.
     if xp is np and _whole(self, other) and np.size(self) and np.any(other == 0):
         note = "Integers cannot represent x / 0. Floats give inf or nan."
         raise fail(RuntimeError, "ZeroDivisionError", note)
 
 
 def _remainder(xp, self, other):
-    """Return the remainder with the sign of the divisor; where it is zero, with the sign of the dividend, as in
-    torch."""
+    """Return the remainder with the sign of the divisor; if it is zero, with the sign of the dividend, as in torch."""
     rest = _fmod(xp, self, other)
     if rest.dtype.kind == "u":
         return rest
@@ -130,8 +129,8 @@ div_mode = internal(
 
 
 def _remainders(name, forward, mode, whole):
-    """Return the forms of a remainder, by a tensor and by a number. mode, whole: how division leaves it, for `div_mode`
-    and in a formula."""
+    """Return the two overloads of a remainder, by a tensor and by a number. mode, whole: how the quotient is rounded,
+    for `div_mode` and in a formula."""
     shown = {
         "forward": forward,
         "check": no_kernel(f"{name}_cpu", "Bool", "Complex"),

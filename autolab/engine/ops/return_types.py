@@ -1,6 +1,6 @@
-"""Named results of ops with several outputs: `torch.return_types.max` and its kin.
+"""Named results of ops with several outputs: `torch.return_types.max` and similar types.
 
-Types are made on demand by `return_type("max", ("values", "indices"))`; each is then an attribute of this module.
+`return_type("max", ("values", "indices"))` makes a type on demand; it is then an attribute of this module.
 """
 
 import operator
@@ -9,7 +9,7 @@ from ..core.errors import fail
 
 
 class NamedResult(tuple):
-    """A tuple whose items have names; printed one item a line, as PyTorch prints its structured results."""
+    """A tuple with named items. It prints one item per line, as PyTorch's structured results do."""
 
     __slots__ = ()
     _fields = ()
@@ -30,7 +30,7 @@ class NamedResult(tuple):
 
 
 def return_type(name, fields):
-    """Return the result type called `name` with the given field names; the same type at every call."""
+    """Return the result type `name` with the given field names; every call returns the same type."""
     made = globals().get(name)
     if made is None:
         fields = tuple(fields)

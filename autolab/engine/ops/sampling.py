@@ -1,6 +1,6 @@
 """Random tensors: `rand`, `randn`, `randint`, `randperm`, `normal`, `bernoulli`, `multinomial`.
 
-All draw from `generator=` or from the global stream, in the order and to the bit of PyTorch (see
+All functions draw from `generator=` or from the global stream, and return the same bits as PyTorch (see
 `engine/exact/random.py`). Source: https://docs.pytorch.org/docs/2.13/torch.html#random-sampling
 """
 
@@ -46,9 +46,10 @@ _drawing("randn", draws.normal, "standard normal numbers")
 
 @composite()
 def randint(*, low=0, high, size, generator=None, **options):
-    """Integers in [low, high): `randint(high, size)` or `randint(low, high, size)`; int64 unless a dtype is named.
+    """Return integers in [low, high): `randint(high, size)` or `randint(low, high, size)`; int64 unless a dtype is
+    given.
 
-    Raises RuntimeError when there is no such integer. Source: torch.randint.
+    Raise RuntimeError if the range is empty. Source: torch.randint.
     """
     check_int64(low), check_int64(high)
     made, target = Options("randint", options), draws.shaped(shape_of("randint", size))
@@ -59,7 +60,7 @@ def randint(*, low=0, high, size, generator=None, **options):
 
 @composite()
 def randperm(n, *, generator=None, **options):
-    """The integers 0 … n-1 in random order, as int64 unless a dtype is named. Source: torch.randperm."""
+    """Return the integers 0 … n-1 in random order, as int64 unless a dtype is given. Source: torch.randperm."""
     made = Options("randperm", options)
     shape_of("randperm", (n,))
     dtype = made.dtype or int64
@@ -73,13 +74,13 @@ def _zero(m, g):
 
 
 def placed(values, like):
-    """Return a tensor of `values` (a NumPy array) where the tensor `like` is."""
+    """Return a tensor of `values` (a NumPy array) on the device of the tensor `like`."""
     return wrap(values).to(like.device)
 
 
 def _drawn(xp, draw, *parameters):
-    """Return `draw(*parameters)`, on the CPU as all random numbers are; parameters and result are copied from and to a
-    device."""
+    """Return `draw(*parameters)`. All random numbers are drawn on the CPU; parameters and result are copied from and to
+    a device."""
     values = draw(*(devices.to_host(p) if hasattr(p, "dtype") else p for p in parameters))
     return values if xp is np else xp.asarray(values)
 
@@ -114,7 +115,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
     """Return normal numbers with the given means and standard deviations: two tensors (broadcast), or numbers and a
     size.
 
-    Raises RuntimeError for a negative standard deviation. Source: torch.normal.
+    Raise RuntimeError for a negative standard deviation. Source: torch.normal.
     """
     g = draws.source(generator)
     tensors = isinstance(mean, Tensor) or isinstance(std, Tensor)
@@ -127,8 +128,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
 
 
 def _row_by_row(p, generator):
-    """Draws of the probabilities `p`; unlike others, PyTorch's result is contiguous whatever the order of `p` in
-    memory."""
+    """Return draws with the probabilities `p`. As in PyTorch, the result is contiguous whatever the memory order of
+    `p`."""
     p = np.asarray(p, order="C")
     return draws.bernoulli(p, p, generator).astype(p.dtype)
 
@@ -145,9 +146,9 @@ _bernoulli_op = internal(
 
 @composite(method=True)
 def bernoulli(input, p=None, *, generator=None):
-    """Return 0 or 1 for every element of `input`, with the element as the probability of 1 (or `p` for all of them).
+    """Return 0 or 1 for every element of `input`, which is the probability of 1 (or `p` for all elements).
 
-    The gradient is zero. Raises RuntimeError for what is no probability. Source: torch.bernoulli.
+    The gradient is zero. Raise RuntimeError for a value that is not a probability. Source: torch.bernoulli.
     """
     g = draws.source(generator)
     if p is None:
@@ -161,8 +162,8 @@ def bernoulli(input, p=None, *, generator=None):
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Return `num_samples` category numbers for each row of weights `input` (1-d or 2-d, need not sum to 1), as int64.
 
-    Raises RuntimeError for weights that are negative, not finite or all zero, and for more samples than categories when
-    drawing without replacement. Source: torch.multinomial.
+    Raise RuntimeError for weights that are negative, not finite or all zero, and for more samples than categories
+    without replacement. Source: torch.multinomial.
     """
     weights, n = np.asarray(devices.to_host(input._array)), num_samples
     refuse_if(

@@ -1,4 +1,4 @@
-"""Choosing and limiting values: clamp, maximum, minimum, where, masked_fill, nan_to_num."""
+"""Select and limit values: clamp, maximum, minimum, where, masked_fill, nan_to_num."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ..core.tensor import Tensor
 
 # -- the larger, the smaller -------------------------------------------------------------------------------------------
 def _competition(name, wins, loses, doc):
-    """Register `name`, the larger or smaller of two elements; wins, loses: the signs between winner and loser."""
+    """Register `name`, the larger or smaller of two elements. wins, loses: the comparison signs in its formula."""
     compare = {"<": operator.lt, ">": operator.gt}
 
     def share(m, g, one, other, loses):
-        """Return the gradient of one of two competitors: nothing where it loses, half at a tie."""
+        """Return the gradient of one of the two operands: zero if it loses, half of `g` at a tie."""
         one, other = in_dtype_of(m, g, one), in_dtype_of(m, g, other)
         return m.masked_fill(m.where(one == other, g / 2, g), compare[loses](one, other), 0)
 
@@ -82,7 +82,7 @@ clamp_op = internal(
 
 
 def _clamp_call(self, min, max):
-    """Return the arguments of the op for two limits: numbers, 0-d tensors, which stand for their number, or None."""
+    """Return the arguments of the op for two limits: numbers, 0-d tensors (used as numbers), or None."""
     if min is None and max is None:
         message = "torch.clamp: At least one of 'min' or 'max' must not be None"
         raise fail(RuntimeError, message, "Pass min, max or both.")
@@ -148,10 +148,10 @@ where_op = internal(
 
 @composite()
 def where(condition, input=None, other=None):
-    """Return `input` where `condition` holds, `other` elsewhere; both broadcast. With the condition alone: the indices
-    where it holds.
+    """Return `input` where `condition` is true, else `other`; both broadcast. With the condition alone, return the
+    indices where it is true.
 
-    Raises RuntimeError when the condition is not a bool tensor. Source: torch.where."""
+    Raise RuntimeError if the condition is not a bool tensor. Source: torch.where."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if input is None or other is None:
@@ -166,7 +166,7 @@ def where(condition, input=None, other=None):
 
 @composite("where", method=True, function=False)
 def where_method(self, condition, other):
-    """Return this tensor where `condition` holds, `other` elsewhere. Source: torch.Tensor.where."""
+    """Return this tensor where `condition` is true, else `other`. Source: torch.Tensor.where."""
     return where(condition, self, other)
 
 
@@ -204,14 +204,14 @@ def _masked_fill_call(self, mask, value):
 
 @composite(method=True)
 def masked_fill(input, mask, value):
-    """Return a copy with `value` (a number or a 0-d tensor) where the bool tensor `mask` holds. Source:
+    """Return a copy with `value` (a number or a 0-d tensor) where the bool tensor `mask` is true. Source:
     torch.Tensor.masked_fill."""
     return masked_fill_op.call(*_masked_fill_call(input, mask, value))
 
 
 @composite(method=True, function=False)
 def masked_fill_(self, mask, value):
-    """Fill the masked places. Source: torch.Tensor.masked_fill_."""
+    """Fill the tensor with `value` in place where `mask` is true. Source: torch.Tensor.masked_fill_."""
     return apply_inplace(masked_fill_op, _masked_fill_call(self, mask, value))
 
 

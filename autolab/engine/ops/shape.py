@@ -1,5 +1,5 @@
-"""The shape of a tensor: view, reshape, squeeze, unsqueeze, flatten, narrow. No values are computed here. The order of
-dimensions is in `transposition.py`, joining and splitting in `joining.py`, expand and repeat in `expand.py`."""
+"""Operations on the shape of a tensor: view, reshape, squeeze, unsqueeze, flatten, narrow. The order of dimensions is
+in `transposition.py`, joining and splitting in `joining.py`, expand and repeat in `expand.py`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from ..core.tensor import materialise
 
 
 def sizes_from(args, function, named=()):
-    """Return the sizes of `f(2, 3)`, `f((2, 3))`, `f(torch.Size([2, 3]))` or `f(size=(2, 3))`, which stands in `named`.
+    """Return the sizes of `f(2, 3)`, `f((2, 3))`, `f(torch.Size([2, 3]))` or `f(size=(2, 3))`. named: the keyword
+    arguments.
 
-    Raises PyTorch's TypeError for what is no list of ints."""
+    Raise PyTorch's TypeError for anything but a list of ints."""
     given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     if args and not named and set(map(type, given)) <= {int}:
         return tuple(given)
@@ -43,7 +44,8 @@ def by_sizes(name, op, doc, function=True):
 
 
 def inferred(shape, numel):
-    """Return `shape` with its -1 replaced. Raises RuntimeError in torch's words when the sizes do not fit `numel`."""
+    """Return `shape` with -1 replaced by the right size. Raise RuntimeError in torch's words if the sizes do not match
+    `numel`."""
     if math.prod(shape) == numel and (not shape or min(shape) >= 0):
         return shape
     known = math.prod(n for n in shape if n != -1)
@@ -64,7 +66,7 @@ def inferred(shape, numel):
 
 
 def _is_copied(reshaped, array, xp):
-    # `copy=False` would raise, from NumPy 2.1 on; Colab has 2.0.
+    # `copy=False` would raise an error from NumPy 2.1 on, but Colab has 2.0.
     return reshaped.size and not xp.may_share_memory(reshaped, array)
 
 
@@ -82,7 +84,7 @@ def _view(xp, self, size):
 
 
 def _reshaping(schema, forward, **fields):
-    """Register an op that only changes the shape: its rule gives the gradient the shape of the input."""
+    """Register an op that only changes the shape; its gradient rule restores the shape of the input."""
     defaults = {
         "vjp": {"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
         "latex": r"\mathrm{view}({self})",
@@ -117,11 +119,11 @@ by_sizes(
 
 @composite(method=True, function=False, name="reshape")
 def reshape_method(self, *shape, **named):
-    """Return another shape: a view where the memory allows it, else a copy. Source: torch.reshape."""
+    """Return the tensor in another shape: a view if the memory allows it, else a copy. Source: torch.reshape."""
     shape = inferred(sizes_from(shape, "reshape", named), self._array.size)
     if isinstance(self._array, np.generic) or self._array.flags.c_contiguous:
         return view_op.call(self, shape)
-    # asked before: an error that nobody sees takes as long as a small kernel
+    # Ask first, because raising and catching an error takes as long as a small kernel.
     d = materialise(self)
     if _is_copied(d.reshape(shape), d, self.device.xp):
         return unsafe_view.call(self.clone_contiguous(), shape)
@@ -130,7 +132,7 @@ def reshape_method(self, *shape, **named):
 
 @composite()
 def reshape(input, shape):
-    """Return another shape: a view where the memory allows it, else a copy. Source: torch.reshape."""
+    """Return the tensor in another shape: a view if the memory allows it, else a copy. Source: torch.reshape."""
     return reshape_method(input, shape)
 
 
@@ -142,14 +144,14 @@ def view_as(self, other):
 
 # -- dimensions of size one --------------------------------------------------------------------------------------------
 def row_major(xp, array):
-    """Return the array in row-major order, as many of PyTorch's kernels give it; images may keep the batch innermost
-    (see kernels/)."""
+    """Return the array in row-major order, as many of PyTorch's kernels do; images may keep the batch innermost (see
+    kernels/)."""
     return array if array.ndim == 4 or array.flags.c_contiguous else xp.ascontiguousarray(array)
 
 
 def _unsqueezed(xp, self, dim):
     d = check_dim(dim, self.ndim + 1)
-    # PyTorch has a last stride of 1 here
+    # The last stride is 1 in PyTorch here.
     if xp is np and d == self.ndim and d and self.strides[-1] not in (self.itemsize, 0):
         return np.lib.stride_tricks.as_strided(
             self, (*self.shape, 1), (*self.strides, self.itemsize)
@@ -188,7 +190,7 @@ squeeze_op = _reshaping(
 
 
 def _squeeze_named(name, kind, node, *samples):
-    """Register an op that removes the dimensions it is given."""
+    """Register an op that removes the given dimensions."""
     return _reshaping(
         f"{name}(Tensor self, {kind} dim)",
         _squeeze,
@@ -208,7 +210,7 @@ squeeze_product = _squeeze_named("squeeze_product", "int", "SqueezeBackward4", (
 
 @composite(method=True)
 def squeeze(input, dim=None):
-    """Remove dimensions of size 1 (all, or those named); a view. Source: torch.squeeze."""
+    """Remove dimensions of size 1 (all, or the given ones); a view. Source: torch.squeeze."""
     if dim is None:
         return squeeze_op.call(input)
     return (
@@ -221,7 +223,7 @@ def squeeze(input, dim=None):
 # -- flatten -----------------------------------------------------------------------------------------------------------
 @composite(method=True)
 def flatten(input, start_dim=0, end_dim=-1):
-    """Return dimensions start_dim … end_dim as one. Source: torch.flatten."""
+    """Return the tensor with dimensions start_dim … end_dim merged into one. Source: torch.flatten."""
     shape = input._array.shape
     a, b = (check_dim(d, len(shape)) for d in (start_dim, end_dim))
     if not shape:
@@ -242,7 +244,7 @@ def ravel(input):
 
 @composite(method=True)
 def unflatten(input, dim, sizes):
-    """Return one dimension as several. Source: torch.unflatten."""
+    """Return the tensor with one dimension split into several. Source: torch.unflatten."""
     d, sizes = check_dim(dim, input.ndim), tuple(sizes)
     n, known = input.shape[d], math.prod(s for s in sizes if s != -1)
     if not sizes or (n != known if -1 not in sizes else not known or n % known):
@@ -278,5 +280,5 @@ def narrow(input, dim, start, length):
 
 @composite(method=True)
 def atleast_1d(input):
-    """Return the tensor with one dimension at least. Source: torch.atleast_1d."""
+    """Return the tensor with at least one dimension. Source: torch.atleast_1d."""
     return view_op.call(input, (1,)) if not input.ndim else input

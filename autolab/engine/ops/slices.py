@@ -1,4 +1,4 @@
-"""Whole slices picked or written by a list of positions: index_select, index_add.
+"""Whole slices selected or written by a list of positions: index_select, index_add.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html#indexing-slicing-joining-mutating-ops
 """
@@ -23,7 +23,7 @@ _INDEX_NOTE = "The positions are a list of whole numbers: torch.tensor([0, 2])."
 
 
 def _check(name, xp, index, n):
-    """Raise PyTorch's error for an index that is no list of positions from 0 to n - 1."""
+    """Raise PyTorch's error for an index that is not a list of positions from 0 to n - 1."""
     refuse_if(
         index.ndim > 1, f"{name}(): Index is supposed to be a vector", _INDEX_NOTE, IndexError
     )
@@ -100,5 +100,5 @@ index_add = register(
 
 @composite(method=True, function=False)
 def index_add_(self, dim, index, source, *, alpha=1):
-    """Add slices in place. Source: torch.Tensor.index_add_."""
+    """Add slices of `source` to this tensor at the positions `index`, in place. Source: torch.Tensor.index_add_."""
     return written(index_add, (self, dim, index, source, alpha))

@@ -1,4 +1,4 @@
-"""Activations along a dimension: softmax and its logarithm.
+"""Softmax along a dimension, and its logarithm.
 
 Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html
 """
@@ -19,8 +19,8 @@ from .with_backward import rule
 
 # -- softmax ---------------------------------------------------------------------------------------------------------
 def _normalised(name, kernel):
-    """Return the forward kernel of `kernel(xp, z, dim)`, which gets numbers below their maximum; float16 is computed in
-    float32."""
+    """Return the forward kernel for `kernel(xp, z, dim)`, where z is the input minus its maximum; float16 is computed
+    in float32."""
 
     def forward(xp, x, dim):
         dim, d = check_dim(dim, x.ndim), x.dtype

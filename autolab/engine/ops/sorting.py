@@ -1,4 +1,4 @@
-"""Order and frequency: sort, argsort, topk, unique, bincount, histc, histogram."""
+"""Sorting and counting values: sort, argsort, topk, unique, bincount, histc, histogram."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from .return_types import return_type
 
 # -- sort, topk --------------------------------------------------------------------------------------------------------
 def _order(xp, self, dim, descending):
-    """Return the indices that sort `self` along `dim`, equal elements in their original order; nan counts as
-    largest."""
+    """Return the indices that sort `self` along `dim`. Equal elements keep their order; nan counts as largest."""
     if not descending:
         return positions(xp.argsort(self, axis=dim, kind="stable"))
-    # the reverse of a stable sort of the reverse: descending, and still stable
+    # Reverse, sort stably, and reverse again: the order is descending and still stable.
     last = self.shape[dim] - 1
     return last - xp.flip(positions(xp.argsort(xp.flip(self, dim), axis=dim, kind="stable")), dim)
 
@@ -74,7 +73,7 @@ topk_op = picked(
 
 @composite(method=True)
 def sort(input, dim=-1, descending=False, stable=None):
-    """Return (values, indices) sorted along `dim`; equal elements keep their order (with or without `stable`), nan
+    """Return (values, indices) sorted along `dim`. Equal elements keep their order (with or without `stable`); nan
     counts as largest. Source: torch.sort."""
     check_dim(dim, input._array.ndim)
     return sort_op.call(input, dim, bool(descending))
@@ -82,7 +81,7 @@ def sort(input, dim=-1, descending=False, stable=None):
 
 @composite(method=True)
 def argsort(input, dim=-1, descending=False, stable=False):
-    """Return the indices that sort along `dim`. Source: torch.argsort."""
+    """Return the indices that sort the tensor along `dim`. Source: torch.argsort."""
     return sort(input, dim, descending)[1]
 
 
@@ -102,10 +101,10 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 # -- unique ------------------------------------------------------------------------------------------------------------
 @composite(method=True)
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """Return the different elements (or slices along `dim`) in rising order; on request also where each went, and how
-    often it occurs. No gradient passes.
+    """Return the distinct elements (or slices along `dim`) in ascending order; on request also the index of each input
+    element in the result, and the counts. Not differentiable.
 
-    sorted=False may return any order in torch; here it is the same. Source: torch.unique."""
+    In torch, sorted=False may return any order; here the order is the same. Source: torch.unique."""
     check_tensors("_unique2", input=input)
     with input.device.backend:
         values, inverse, counts = input.device.xp.unique(
@@ -120,8 +119,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 # -- counting ----------------------------------------------------------------------------------------------------------
 @composite(method=True)
 def bincount(input, weights=None, minlength=0):
-    """Return how often each of 0, 1, 2 … occurs in a 1-d integer tensor; with `weights` the sum of the weights there.
-    Source: torch.bincount."""
+    """Return the number of occurrences of each of 0, 1, 2 … in a 1-d integer tensor; with `weights`, the sum of their
+    weights. Source: torch.bincount."""
     d, xp = input._array, input.device.xp
     if d.dtype.kind not in "iu":
         raise not_implemented("bincount_cpu", d.dtype)
@@ -142,7 +141,7 @@ def bincount(input, weights=None, minlength=0):
 
 
 def _range(name, d, low, high, given):
-    """Return the ends of a histogram, which are those of the data where none are given."""
+    """Return the limits of a histogram; by default the smallest and largest value of the data."""
     if not given and d.size:
         low, high = d.min(), d.max()
     refuse_if(
@@ -166,10 +165,11 @@ def _flat(name, input, bins):
 
 @composite(method=True)
 def histc(input, bins=100, min=0, max=0):
-    """Return a histogram: how many elements fall into each of `bins` bars of equal width from min to max (from the
-    data's when both are equal).
+    """Return a histogram: the number of elements in each of `bins` bins of equal width from min to max (if both are
+    equal, the limits of the data).
 
-    Elements outside are not counted. Raises RuntimeError when the range is empty or infinite. Source: torch.histc."""
+    Elements outside the range are not counted. Raise RuntimeError if the range is empty or infinite. Source:
+    torch.histc."""
     d = _flat("histc", input, bins)
     min, max = _range("histc", d, min, max, min != max)
     if min == max:
@@ -186,12 +186,11 @@ _HISTOGRAM = return_type("histogram", ("hist", "bin_edges"))
 
 @composite(method=True)
 def histogram(input, bins=100, *, range=None, density=False):
-    """Return (hist, bin_edges): how many elements fall into each bar, and where the bars end, one number more than
-    bars.
+    """Return (hist, bin_edges): the number of elements in each bin, and the edges of the bins (one more than bins).
 
-    bins: the number of bars of equal width over range (min, max; from the data's where it is None). density: divide so
-    that the bars' areas add up to 1. Elements outside are not counted. Not differentiable. Raises RuntimeError for an
-    empty or infinite range. Source: torch.histogram."""
+    bins: the number of bins of equal width over range (min, max; the limits of the data if None). density: divide so
+    that the areas of the bins add up to 1. Elements outside the range are not counted. Not differentiable. Raise
+    RuntimeError for an empty or infinite range. Source: torch.histogram."""
     if isinstance(bins, Tensor):
         raise unsupported("histogram", "bins", "Pass the number of bins and their range.")
     d = _flat("histogram", input, bins)
@@ -203,7 +202,7 @@ def histogram(input, bins=100, *, range=None, density=False):
     edges = linspace(low - half, high + half, bins + 1, dtype=input.dtype, device=input.device)
     ends, xp = edges._array, input.device.xp
     inside = d[(d >= ends[0]) & (d <= ends[-1])]
-    # the last bar includes its right end, too
+    # The last bin includes its right edge, too.
     place = xp.clip(xp.searchsorted(ends, inside, side="right") - 1, 0, bins - 1)
     counted = xp.bincount(as_indices(place), minlength=bins).astype(d.dtype)
     counted = counted / counted.sum() / (ends[1:] - ends[:-1]) if density else counted

@@ -1,4 +1,4 @@
-"""Strided pieces of memory: how changes in place on views are differentiated."""
+"""Strided pieces of memory: the ops that differentiate in-place changes of views."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def _spread(xp, self, geometry):
     shape, strides = geometry[2:4]
     if _disjoint(shape, strides):
         part[...] = self
-    elif self.size:  # values for one place are added
+    elif self.size:  # add values for the same place
         flat = xp.lib.stride_tricks.as_strided(part, (extent(shape, strides),), (part.itemsize,))
         add_at(xp, flat, _positions(xp, shape, strides), self)
     return whole.copy()
 
 
 def _positions(xp, shape, strides):
-    """Return where in memory the elements of a strided array lie."""
+    """Return the memory positions of the elements of a strided array."""
     steps = [
         xp.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) * s
         for i, (n, s) in enumerate(zip(shape, strides))

@@ -1,5 +1,4 @@
-"""The order of dimensions: permute, transpose, t, movedim, and the properties T and mT. Views; no values are
-computed."""
+"""The order of dimensions: permute, transpose, t, movedim, and the properties T and mT. All return views."""
 
 from __future__ import annotations
 
@@ -88,7 +87,7 @@ for _name in ("swapaxes", "swapdims"):
 
 
 def T(self):
-    """Return the tensor with all dimensions reversed; for a matrix its transpose. Source: torch.Tensor.T."""
+    """Return the tensor with all dimensions reversed; for a matrix, its transpose. Source: torch.Tensor.T."""
     if self.ndim != 2:
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
@@ -115,7 +114,7 @@ METHODS["T"], METHODS["mT"] = property(T), property(mT)
 
 @composite(method=True)
 def movedim(input, source, destination):
-    """Move dimensions to other places; a view. Source: torch.movedim."""
+    """Move dimensions to other positions; a view. Source: torch.movedim."""
     source, destination = (check_dims(dims, input.ndim) for dims in (source, destination))
     refuse_if(
         len(source) != len(destination),

@@ -1,7 +1,6 @@
-"""Register an operation together with the operation of its gradient, as PyTorch has them: `mse_loss` and
-`mse_loss_backward`.
+"""Register an operation together with the operation of its gradient, as in PyTorch: `mse_loss` and `mse_loss_backward`.
 
-So a backward pass is one kernel, and the gradient of a gradient has PyTorch's names (`MseLossBackwardBackward0`).
+A backward pass is then one kernel, and the gradient of a gradient has PyTorch's names (`MseLossBackwardBackward0`).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from .functions import internal
 
 
 def rule(name, *reads):
-    """Return the rule that calls the operation `name` with the gradient and what a node saved under the names `reads`.
+    """Return a rule that calls the operation `name` with the gradient and the saved values named in `reads`.
 
     >>> rule("neg").__code__.co_varnames, rule("mul", "other").__code__.co_varnames
     (('m', 'g'), ('m', 'g', 'other'))
@@ -19,11 +18,11 @@ def rule(name, *reads):
     arguments = ", ".join(("g", *reads))
     return eval(
         f"lambda m, {arguments}: m.{name}({arguments})"
-    )  # a node saves what a rule's arguments are called
+    )  # a node saves the values that rules name as arguments
 
 
 def flat(m, g):
-    """The rule of a slope that is constant in pieces: no gradient, but a place in the graph, as in PyTorch."""
+    """Return the gradient zero for a piecewise constant slope; it still has a place in the graph, as in PyTorch."""
     return m.zeros_like(g)
 
 
@@ -31,7 +30,7 @@ def with_backward(schema, *, backward, again=None, curvature=None, **record):
     """Register the operation of `schema` and `<name>_backward`; return the first.
 
     backward: the kernel of the gradient, called with xp, the gradient and the operation's arguments. again: the
-    operation that gives the gradient with respect to the gradient, and the arguments that it reads; by default
+    operation for the gradient with respect to the gradient, and the arguments that it reads; by default
     `<name>_backward` with all of them. curvature: rules of `<name>_backward` for the operation's own tensors; by
     default its first tensor gets zeros."""
     said = parsed(schema)

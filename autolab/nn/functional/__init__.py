@@ -46,7 +46,7 @@ __all__ = [
 __all__ += activation.__all__
 __all__ += list(NAMESPACES["nn.functional"])
 
-globals().update(NAMESPACES["nn.functional"])  # what op records put here themselves
+globals().update(NAMESPACES["nn.functional"])  # functions that the op records define here
 _signatures.put_in_front({"nn.functional": globals()})
 
 __getattr__ = _absent.getattr_of("torch.nn.functional")

@@ -1,6 +1,6 @@
-"""Activations. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#non-linear-activation-functions
+"""Activation functions. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#non-linear-activation-functions
 
-With `inplace=True` the function overwrites its input, whose version goes up by one, and returns it.
+With `inplace=True`, the function overwrites its input, increases its version by one, and returns it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _run(name, inplace, *args):
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(0, x).
+    """Return max(0, x).
 
     Example:
 
@@ -48,14 +48,14 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(0, x), 6)."""
+    """Return min(max(0, x), 6)."""
     return _run("hardtanh", inplace, input, 0, 6)
 
 
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """x limited to [min_val, max_val]. Raises ValueError when the limits are in the wrong order."""
+    """Return x limited to [min_val, max_val]. Raise ValueError if min_val is larger than max_val."""
     if min_val > max_val:
         raise fail(
             ValueError, "min_val cannot be greater than max_val", "The lower limit must come first."
@@ -64,19 +64,19 @@ def hardtanh(
 
 
 def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x where x > threshold (or nan), else value.
+    """Return x where x > threshold (or x is nan), else value.
 
-    Raises RuntimeError when the dtype of x cannot hold the value. Source: torch.nn.functional.threshold."""
+    Raise RuntimeError if the dtype of x cannot hold the value. Source: torch.nn.functional.threshold."""
     check_tensors("threshold", input=input)
     fill = input.masked_fill_ if inplace else input.masked_fill
     return fill(input <= threshold, value)
 
 
-threshold = _threshold  # PyTorch's errors name the function so
+threshold = _threshold  # the function's name in PyTorch's errors
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x where x > 0, else negative_slope * x."""
+    """Return x where x > 0, else negative_slope * x."""
     check_settings(f"leaky_relu{marked(inplace)}", ("negative_slope", 2, "Number", negative_slope))
     return _run("leaky_relu", inplace, input, negative_slope)
 
@@ -88,31 +88,31 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """x where x > 0, else a * x; a is drawn for each number from [lower, upper) in training, else the mean of both.
+    """Return x where x > 0, else a * x. In training, draw a from [lower, upper) for each element; else a is their mean.
 
-    Raises RuntimeError for bounds that are not finite or in the wrong order. Source: torch.nn.functional.rrelu."""
+    Raise RuntimeError for bounds that are not finite or in the wrong order. Source: torch.nn.functional.rrelu."""
     return (autolab.rrelu_ if inplace else autolab.rrelu)(input, lower, upper, training)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x where x > 0, else weight * x; one weight, or one for each channel (dimension 1)."""
+    """Return x where x > 0, else weight * x, with one weight, or one for each channel (dimension 1)."""
     return autolab.prelu(input, weight)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where x > 0, else alpha * (exp(x) - 1)."""
+    """Return x where x > 0, else alpha * (exp(x) - 1)."""
     check_settings(f"elu{marked(inplace)}", ("alpha", 2, "Number", alpha))
     return _run("elu", inplace, input, alpha, 1, 1)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """scale * elu(x, alpha) with the constants that keep mean 0 and variance 1 from layer to layer."""
+    """Return scale * elu(x, alpha) with the constants that keep mean 0 and variance 1 from layer to layer."""
     check_tensors("selu_" if inplace else "selu", input=input)
     return _run("elu", inplace, input, SELU_ALPHA, SELU_SCALE, 1)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where x > 0, else alpha * (exp(x / alpha) - 1). Raises RuntimeError for alpha = 0."""
+    """Return x where x > 0, else alpha * (exp(x / alpha) - 1). Raise RuntimeError for alpha = 0."""
     check_settings(f"celu{marked(inplace)}", ("alpha", 2, "Number", alpha))
     if alpha == 0:
         raise fail(
@@ -124,7 +124,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def _in_place(function):
-    """Return `function` with inplace=True, under its name with an underscore."""
+    """Return `function` with inplace=True; its name ends in an underscore."""
 
     def overwrite(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return function(input, *args, **kwargs, inplace=True)
@@ -140,32 +140,32 @@ relu_, hardtanh_, threshold_, leaky_relu_, elu_, selu_, celu_, rrelu_ = map(
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    """x * Phi(x), Phi the normal distribution function; approximate="tanh" uses a formula with tanh."""
+    """Return x * Phi(x), where Phi is the normal distribution function; approximate="tanh" uses a formula with tanh."""
     return _run("gelu", False, input, approximate)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * sigmoid(x)."""
+    """Return x * sigmoid(x)."""
     return _run("silu", inplace, input)
 
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
-    """log(1 + exp(beta * x)) / beta, and x itself where beta * x > threshold."""
+    """Return log(1 + exp(beta * x)) / beta, or x itself where beta * x > threshold."""
     return _run("softplus", False, input, beta, threshold)
 
 
 def softsign(input: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
+    """Return x / (1 + |x|)."""
     return input / (input.abs() + 1)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """x - tanh(x)."""
+    """Return x - tanh(x)."""
     return input - input.tanh()
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x - lambd above lambd, x + lambd below -lambd, 0 between. Raises RuntimeError for a negative lambd."""
+    """Return x - lambd above lambd, x + lambd below -lambd, 0 between. Raise RuntimeError for a negative lambd."""
     check_tensors("softshrink", input=input)
     if not input.is_floating_point():
         raise not_implemented("softshrink_check", input._array.dtype)
@@ -179,17 +179,17 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x where |x| > lambd, else 0."""
+    """Return x where |x| > lambd, else 0."""
     return _run("hardshrink", False, input, lambd)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """log(1 / (1 + exp(-x)))."""
+    """Return log(1 / (1 + exp(-x)))."""
     return _run("log_sigmoid", False, input)
 
 
 def sigmoid(input: Tensor) -> Tensor:
-    """1 / (1 + exp(-x)).
+    """Return 1 / (1 + exp(-x)).
 
     Example:
 
@@ -200,12 +200,13 @@ def sigmoid(input: Tensor) -> Tensor:
 
 
 def tanh(input: Tensor) -> Tensor:
-    """(exp(x) - exp(-x)) / (exp(x) + exp(-x))."""
+    """Return (exp(x) - exp(-x)) / (exp(x) + exp(-x))."""
     return input.tanh()
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """a * sigmoid(b), a and b the halves of the input along `dim`. Raises RuntimeError when the size there is odd."""
+    """Return a * sigmoid(b), where a and b are the halves of the input along `dim`. Raise RuntimeError if its size is
+    odd."""
     if input.dim() == 0:
         raise fail(
             RuntimeError,
@@ -231,7 +232,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def _along(name, input, dim, stacklevel):
-    """Return `dim`, or with PyTorch's warning the dimension that is meant when it is None."""
+    """Return `dim`. If it is None, give PyTorch's warning and return PyTorch's default dimension."""
     if dim is not None:
         return dim
     warnings.warn(
@@ -244,7 +245,7 @@ def _along(name, input, dim, stacklevel):
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
 ) -> Tensor:
-    """exp(x_i) / sum_j exp(x_j) along `dim`; leaving `dim` out is deprecated and warns.
+    """Return exp(x_i) / sum_j exp(x_j) along `dim`; omitting `dim` is deprecated and gives a warning.
 
     Example:
 
@@ -257,14 +258,14 @@ def softmax(
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
 ) -> Tensor:
-    """softmax(-x) along `dim`."""
+    """Return softmax(-x) along `dim`."""
     return (-input).softmax(_along("softmin", input, dim, _stacklevel), dtype=dtype)
 
 
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
 ) -> Tensor:
-    """log(softmax(x)) along `dim`, computed without overflow.
+    """Return log(softmax(x)) along `dim`, computed without overflow.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Attention: each position looks at others and takes a mean of their values.
+"""Attention: each position computes a weighted mean of the values at other positions.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.scaled_dot_product_attention.html
 """
@@ -24,12 +24,13 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """softmax(query key^T * scale + mask) value for query (*, L, E), key (*, S, E), value (*, S, Ev): (*, L, Ev).
+    """Return softmax(query key^T * scale + mask) value, (*, L, Ev), for query (*, L, E), key (*, S, E), value (*, S,
+    Ev).
 
-    attn_mask: shaped like (or broadcast to) (*, L, S): True where a query may look, or numbers that are added;
-    is_causal: position i looks at positions up to i. scale: 1/sqrt(E) when left out. dropout_p: also in evaluation.
-    enable_gqa: fewer heads of keys and values than of queries. A row that may look nowhere gives zeros.
-    Raises RuntimeError for both a mask and is_causal, and for shapes that do not fit.
+    attn_mask: broadcasts to (*, L, S). A bool mask is True where attention is allowed; numbers are added to the scores.
+    is_causal: position i attends only to positions up to i. scale: 1/sqrt(E) by default. dropout_p: applies in
+    evaluation too. enable_gqa: allow fewer heads of keys and values than of queries. A row with all positions masked
+    gives zeros. Raise RuntimeError for a mask together with is_causal, and for shapes that do not match.
     """
     _check_attention(query, key, value, attn_mask, is_causal)
     if enable_gqa:
@@ -38,7 +39,7 @@ def scaled_dot_product_attention(
         attn_mask = autolab.ones(
             query.size(-2), key.size(-2), dtype=autolab.bool, device=query.device
         ).tril()
-    # PyTorch scales both factors by the root, so that products of half precision do not overflow.
+    # As in PyTorch, scale both factors by the root, so that products in half precision do not overflow.
     root = math.sqrt(_default_scale(query.size(-1)) if scale is None else scale)
     scores = (query * root) @ (key.transpose(-2, -1) * root)
     if attn_mask is None:
@@ -77,7 +78,7 @@ def _check_attention(query, key, value, attn_mask, is_causal):
 
 
 def _default_scale(size):
-    """1 / sqrt(size); infinite for vectors of no numbers, as a division of floats is in PyTorch."""
+    """Return 1 / sqrt(size), or infinity for size 0, as in PyTorch."""
     return 1.0 / math.sqrt(size) if size else math.inf
 
 
@@ -92,7 +93,7 @@ def _additive(mask, dtype):
 
 
 def _masked_softmax(scores):
-    """Softmax along the last dimension, zeros in rows where every score is -inf."""
+    """Return softmax along the last dimension, with zeros in rows where every score is -inf."""
     nowhere = (scores == -math.inf).all(-1, keepdim=True)
     if not nowhere.any():
         return scores.softmax(-1)
@@ -100,9 +101,9 @@ def _masked_softmax(scores):
 
 
 def canonical_mask(mask, name, like, other=None, other_name=""):
-    """Return a mask of numbers to add, of the dtype of `like`: 0 where a bool mask is False, -inf where it is True.
+    """Return a mask of numbers to add, with the dtype of `like`: 0 where a bool mask is False, -inf where it is True.
 
-    Warns when `other` is a mask of another dtype. Raises AssertionError for masks of whole numbers."""
+    Warn if `other` is a mask with another dtype. Raise AssertionError for integer masks."""
     if mask is None:
         return None
     is_bool = mask.dtype == autolab.bool

@@ -1,4 +1,4 @@
-"""Embedding bags: rows of a table joined group by group.
+"""Embedding bags: rows of a table, combined in groups.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.EmbeddingBag.html
 """
@@ -10,10 +10,10 @@ from autolab.engine.core.errors import fail
 
 
 def join_bags(input, weight, offsets, mode, padding_idx):
-    """Return the sum, mean or maximum of rows of weight (rows, dim), one for each bag: (bags, dim).
+    """Return the sum, mean or maximum of the rows of weight (rows, dim) in each bag: (bags, dim).
 
-    input: (bags, n) of row numbers, or (all,) with offsets (bags,): where each bag begins. An empty bag gives zeros,
-    and the row `padding_idx` does not count. Raises ValueError or RuntimeError for what does not fit.
+    input: row numbers (bags, n), or (all,) with offsets (bags,), the start of each bag. An empty bag gives zeros, and
+    the row `padding_idx` is not counted. Raise ValueError or RuntimeError for wrong arguments.
     """
     if mode not in ("sum", "mean", "max"):
         raise fail(ValueError, "mode has to be one of sum, mean or max", f"It is {mode!r}.")
@@ -36,7 +36,7 @@ def join_bags(input, weight, offsets, mode, padding_idx):
 
 
 def _largest(rows, bags):
-    """Return the maximum of each bag's rows, number by number; its gradient goes to the first row that has it."""
+    """Return the elementwise maximum of each bag's rows; the gradient goes to the first row that has it."""
     parts = rows.split([len(bag) for bag in bags], 0)
     zeros = rows.new_zeros((rows.size(1),))
     largest = [part.max(0).values if len(part) else zeros for part in parts]
@@ -44,7 +44,7 @@ def _largest(rows, bags):
 
 
 def _as_bags(input, offsets):
-    """Return (row numbers in one list, where each bag begins); raise ValueError for what does not fit."""
+    """Return (row numbers in one list, the start of each bag). Raise ValueError for wrong arguments."""
     if input.dim() == 2 and offsets is None:
         return input.flatten().tolist(), [i * input.size(1) for i in range(input.size(0))]
     if input.dim() == 1 and offsets is not None and offsets.dim() == 1:

@@ -17,7 +17,7 @@ from autolab.engine.core.tensor import Tensor
 
 
 def check_probability(p):
-    """Raise ValueError, in PyTorch's words, unless 0 <= p <= 1."""
+    """Raise ValueError in PyTorch's words unless 0 <= p <= 1."""
     if p < 0.0 or p > 1.0:
         raise fail(
             ValueError,
@@ -27,9 +27,9 @@ def check_probability(p):
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each element is zero with probability p, else multiplied by 1/(1-p); identity when not training.
+    """Set each element to zero with probability p and scale the others by 1/(1-p); return the input if not training.
 
-    Draws one number per element from the default stream. Raises ValueError for p outside [0, 1].
+    Draw one number per element from the default stream. Raise ValueError for p outside [0, 1].
 
     Example:
 
@@ -45,7 +45,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of an input (N, C, H, W) with probability p."""
+    """Set whole channels of an input (N, C, H, W) to zero with probability p."""
     check_probability(p)
     check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
     if input.dim() != 4:
@@ -55,15 +55,15 @@ def dropout2d(
 
 
 def _dropped(input, p, training, inplace, shape):
-    """Return `input` times noise of `shape`.
+    """Return `input` times dropout noise of `shape`.
 
-    The noise is drawn (in the order in memory) and scaled as PyTorch does, so that the bits agree."""
+    The noise is drawn in memory order and scaled as in PyTorch, so that the bits agree."""
     if p == 0 or not training or input.numel() == 0:
         return input
     if p == 1:
         noise = autolab.zeros((), dtype=input.dtype, device=input.device)
     else:
-        # else images: see `tensor.row_major`
+        # Images may have another memory order, see `tensor.row_major`.
         if shape == input.shape and (input._array.ndim != 4 or input._storage.array is not None):
             noise = autolab.empty_like(input)
         else:
@@ -76,7 +76,8 @@ def _dropped(input, p, training, inplace, shape):
 
 
 def check_padding_idx(padding_idx, rows, name="Padding_idx"):
-    """Return `padding_idx` counted from the front. Raises AssertionError, in PyTorch's words, outside of the table."""
+    """Return `padding_idx` counted from the front. Raise AssertionError in PyTorch's words if it is outside the
+    table."""
     if not -rows <= padding_idx < rows:
         raise fail(
             AssertionError,
@@ -95,9 +96,9 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of `weight` (rows, D) that the integers `input` (*) name: shape (*, D).
+    """Return the rows of `weight` (rows, D) at the integer indices `input` (*), with shape (*, D).
 
-    The row `padding_idx` gets no gradient. Raises IndexError for an index outside of the table.
+    The row `padding_idx` gets no gradient. Raise IndexError for an index outside the table.
     """
     check_settings(
         "embedding",
@@ -118,7 +119,8 @@ def embedding(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Integers (*) as rows (*, num_classes) of zeros with a one; by default as many classes as the largest asks for.
+    """Return integers (*) as rows (*, num_classes) of zeros with a single one. By default num_classes is the largest
+    integer plus one.
 
     Example:
 
@@ -149,7 +151,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """x1·x2 / (|x1| |x2|) along `dim`, each norm taken as at least eps; other dimensions broadcast."""
+    """Return x1·x2 / (|x1| |x2|) along `dim`, where each norm is at least eps; other dimensions broadcast."""
     for position, x in enumerate((x1, x2), 1):
         check_tensors("cosine_similarity", position, **{f"x{position}": x})
     common = autolab.promote_types(x1.dtype, x2.dtype)
@@ -164,21 +166,21 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         x1, x2 = x1.expand(shape), x2.expand(shape)
     x1, x2 = (
         x if x.is_floating_point() else x.to(common) for x in (x1, x2)
-    )  # each norm in the dtype of its vectors
+    )  # each norm keeps the dtype of its vectors
     return (_unit(x1, dim, eps) * _unit(x2, dim, eps)).sum(dim)
 
 
 def _unit(x, dim, eps):
     norm = autolab.linalg.vector_norm(x, 2, dim, True).clone()
     with no_grad():
-        norm.clamp_(min=eps)  # not recorded: below eps the gradient is that of the unclamped norm
+        norm.clamp_(min=eps)  # not recorded: below eps the gradient ignores the clamp
     return x / norm
 
 
 def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
-    """input / max(p-norm along `dim`, eps)."""
+    """Return input / max(p-norm along `dim`, eps)."""
     if out is not None:
         raise unsupported("normalize", "out")
     return input / input.norm(p, dim, keepdim=True).clamp(eps).expand_as(input)

@@ -1,4 +1,4 @@
-"""Losses of class numbers and class probabilities.
+"""Losses for classification, from class numbers or class probabilities.
 
 Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
 """
@@ -29,10 +29,10 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-weight[t] * input[t] for log-probabilities input (N, C), (C) or (N, C, d1, ...) and class numbers target.
+    """Return -weight[t] * input[t] for log-probabilities input (N, C), (C) or (N, C, d1, ...) and class numbers target.
 
     target: int64 of shape (N), () or (N, d1, ...). The mean divides by the sum of the weights used; targets equal to
-    `ignore_index` do not count. Raises IndexError for a class that does not exist.
+    `ignore_index` are not counted. Raise IndexError for a class that does not exist.
     """
     reduction = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("nll_loss_nd", input=input, target=target)
@@ -41,7 +41,7 @@ def nll_loss(
 
 
 def _nll_loss(input, target, weight, reduction, ignore_index):
-    """Return `nll_loss` of what is known to be tensors; reduction: PyTorch's number."""
+    """Return `nll_loss` of arguments known to be tensors. reduction: PyTorch's number for it."""
     _check_classes(input, target, weight)
     if input._array.ndim <= 2:
         return OPS["nll_loss"].call(input, target, weight, reduction, ignore_index)[0]
@@ -55,7 +55,7 @@ def _nll_loss(input, target, weight, reduction, ignore_index):
 
 
 def _check_classes(input, target, weight):
-    """Raise what PyTorch raises when scores, class numbers and class weights do not fit together."""
+    """Raise PyTorch's errors for scores, class numbers and class weights that do not match."""
     scores = input._array.shape
     if (
         len(scores) == 2
@@ -63,7 +63,7 @@ def _check_classes(input, target, weight):
         and target.dtype is autolab.int64
         and weight is None
     ):
-        return  # the usual case: the questions below take 1 µs
+        return  # the common case: the checks below take 1 µs
     n_dim, places = input.dim(), target.dim()
     sizes, batch = list(input.shape), target.shape[0] if places else 0
     by_place = [*sizes[:1], *sizes[2:]]
@@ -135,7 +135,7 @@ def _check_classes(input, target, weight):
 
 
 def _check_weight(input, weight):
-    """Raise what PyTorch raises when the class weights do not go with the scores."""
+    """Raise PyTorch's errors for class weights that do not match the scores."""
     n_dim = input.dim()
     _check_classes_of_weight(weight, input.shape[0 if n_dim == 1 else 1], n_dim > 2)
     if not input.is_floating_point():
@@ -169,10 +169,10 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Softmax and negative log-likelihood of raw scores input (N, C), (C) or (N, C, d1, ...).
+    """Return the negative log-likelihood of the softmax of raw scores input (N, C), (C) or (N, C, d1, ...).
 
-    target: class numbers as in `nll_loss`, or probabilities of the shape of `input`. label_smoothing mixes the target
-    with the uniform distribution. Raises RuntimeError or ValueError in PyTorch's words when shapes do not fit.
+    target: class numbers as in `nll_loss`, or probabilities with the shape of `input`. label_smoothing mixes the target
+    with the uniform distribution. Raise RuntimeError or ValueError in PyTorch's words if the shapes do not match.
 
     Example:
 
@@ -213,7 +213,7 @@ def _check_smoothing(label_smoothing):
 
 
 def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing):
-    """Return the cross-entropy with probabilities as target."""
+    """Return the cross-entropy for probabilities as target."""
     if not target.is_floating_point():
         raise fail(
             RuntimeError,
@@ -250,7 +250,7 @@ def _by_class(weight, ndim, class_dim):
 
 
 def _smoothed_cross_entropy(log_p, target, weight, number, ignore_index, label_smoothing):
-    """Return (1 - s) * nll + s / C * (the sum of all -log-probabilities)."""
+    """Return (1 - s) * nll + s / C * (the sum of all -log-probabilities), where s is `label_smoothing`."""
     class_dim = 0 if log_p.dim() == 1 else 1
     classes = log_p.shape[class_dim]
     nll = _nll_loss(log_p, target, weight, number, ignore_index)

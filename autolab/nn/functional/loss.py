@@ -1,7 +1,7 @@
-"""Losses. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
+"""Loss functions. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#loss-functions
 
-`reduction` is "none" (one value per element or sample), "mean" or "sum". `size_average` and `reduce` are its
-deprecated form. All raise ValueError for another reduction.
+`reduction` is "none" (one value per element or sample), "mean" or "sum". `size_average` and `reduce` are its deprecated
+form. All functions raise ValueError for another reduction.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NUMBER = {"none": 0, "mean": 1, "sum": 2}
 
 
 def legacy_reduction(size_average, reduce, reduction):
-    """`reduction`, or what the deprecated booleans say instead (with PyTorch's warning)."""
+    """Return `reduction`, or the reduction that the deprecated booleans select (with PyTorch's warning)."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is not None and not reduce:
@@ -39,7 +39,7 @@ def legacy_reduction(size_average, reduce, reduction):
 
 
 def reduction_number(reduction):
-    """PyTorch's number for "none", "mean" or "sum". Raises ValueError for anything else."""
+    """Return PyTorch's number for "none", "mean" or "sum". Raise ValueError for anything else."""
     if reduction not in _NUMBER:
         raise fail(
             ValueError,
@@ -54,11 +54,12 @@ def _reduced(loss, number):
 
 
 def _plus(x, number):
-    return OPS["add_scalar"].call(x, number)  # as PyTorch's losses, which are C++, add numbers
+    # PyTorch's losses, written in C++, add numbers this way
+    return OPS["add_scalar"].call(x, number)
 
 
 def _same_shape(input, target):
-    """Both tensors in their common shape, with PyTorch's warning when they had to be broadcast."""
+    """Return both tensors in their common shape, with PyTorch's warning if they had to be broadcast."""
     if target.size() == input.size():
         return input, target
     warnings.warn(
@@ -70,7 +71,8 @@ def _same_shape(input, target):
 
 
 def not_differentiable(function, **arguments):
-    """Raise RuntimeError, in PyTorch's words, when one of `arguments` requires a gradient that `function` has not."""
+    """Raise RuntimeError in PyTorch's words if one of `arguments` requires a gradient that `function` does not
+    compute."""
     for name, value in arguments.items():
         if value is not None and value.requires_grad and is_grad_enabled():
             raise fail(
@@ -83,7 +85,7 @@ def not_differentiable(function, **arguments):
 
 @in_float32
 def _difference_loss(name, input, target, size_average, reduce, reduction, *settings, weight=None):
-    """Return the op `name` of two tensors, reduced; refuse `weight`."""
+    """Return the result of the op `name` for two tensors, reduced. Refuse `weight`."""
     if weight is not None:
         note = 'Multiply by the weights: (weight * loss).mean(), reduction="none".'
         raise unsupported(name, "weight", note)
@@ -107,7 +109,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """(input - target)^2.
+    """Return (input - target)^2, reduced.
 
     Example:
 
@@ -128,7 +130,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """|input - target|."""
+    """Return |input - target|, reduced."""
     given = input, target, size_average, reduce, reduction
     return _difference_loss("l1_loss", *given, weight=weight)
 
@@ -141,7 +143,8 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """d^2 / (2 beta) where |d| < beta, else |d| - beta/2, d the difference. Raises RuntimeError for a negative beta."""
+    """Return d^2 / (2 beta) where |d| < beta, else |d| - beta/2, for the difference d. Raise RuntimeError for a
+    negative beta."""
     check_settings("smooth_l1_loss", ("beta", 4, "float", beta))
     if beta < 0:
         raise fail(
@@ -162,7 +165,8 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """d^2 / 2 where |d| <= delta, else delta (|d| - delta/2), d the difference. RuntimeError unless delta > 0."""
+    """Return d^2 / 2 where |d| <= delta, else delta (|d| - delta/2), for the difference d. Raise RuntimeError unless
+    delta > 0."""
     check_settings("huber_loss", ("delta", 4, "float", delta))
     if delta <= 0:
         raise fail(
@@ -186,9 +190,9 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t log x + (1 - t) log(1 - x)) for probabilities x; each logarithm is at least -100.
+    """Return -(t log x + (1 - t) log(1 - x)) for probabilities x; each logarithm is at least -100.
 
-    Raises ValueError when the shapes differ, RuntimeError when the input is no probability.
+    Raise ValueError if the shapes differ, RuntimeError if the input is not a probability.
     """
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     if target.size() != input.size():
@@ -220,7 +224,8 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """`binary_cross_entropy` of sigmoid(input), stable for large scores; `pos_weight` multiplies the positive term."""
+    """Return `binary_cross_entropy` of sigmoid(input), stable for large scores; `pos_weight` multiplies the positive
+    term."""
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     if target.size() != input.size():
         raise fail(
@@ -252,7 +257,8 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """target * (log(target) - input), input being log-probabilities; "batchmean" divides the sum by the batch size."""
+    """Return target * (log(target) - input) for log-probabilities input; "batchmean" divides the sum by the batch
+    size."""
     check_settings("kl_div", ("log_target", None, "bool", log_target))
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce, reduction)
@@ -292,7 +298,8 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 - cos where the target is 1, max(0, cos - margin) where it is -1; inputs (N, D) or (D), target (N) or ()."""
+    """Return 1 - cos where the target is 1, max(0, cos - margin) where it is -1; inputs (N, D) or (D), target (N) or
+    ()."""
     check_settings("cosine_embedding_loss", ("margin", 4, "float", margin))
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)

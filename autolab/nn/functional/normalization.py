@@ -1,4 +1,5 @@
-"""Normalisation. Source: https://docs.pytorch.org/docs/2.13/nn.functional.html#non-linear-activation-functions"""
+"""Normalisation functions. Source:
+https://docs.pytorch.org/docs/2.13/nn.functional.html#non-linear-activation-functions"""
 
 from __future__ import annotations
 
@@ -26,11 +27,11 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel (dimension 1) minus its mean, divided by its standard deviation, times `weight`, plus `bias`.
+    """Return (x - mean) / standard deviation * weight + bias for each channel (dimension 1) of the input x.
 
-    With `training` mean and variance are those of this batch, and the running ones move towards them by the share
-    `momentum`, in place; else the running ones are used. Raises ValueError for a single value per channel in training,
-    RuntimeError when the numbers of channels differ. Ioffe and Szegedy, "Batch Normalization" (2015).
+    With `training`, mean and variance come from this batch, and the running values move towards them by the fraction
+    `momentum`, in place. Otherwise the running values are used. Raise ValueError for a single value per channel in
+    training, RuntimeError if the numbers of channels differ. Ioffe and Szegedy, "Batch Normalization" (2015).
     """
     check_settings(
         "batch_norm", ("training", 6, "bool", training), ("momentum", 7, "float", momentum)
@@ -48,7 +49,7 @@ def batch_norm(
 
 
 def _check_count(sizes, shown):
-    """Raise ValueError if values of these `sizes`, which are normalised together, are a single one."""
+    """Raise ValueError if only a single value, counted from `sizes`, is normalised."""
     if math.prod(sizes) == 1:
         raise fail(
             ValueError,
@@ -64,10 +65,10 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """(input - mean) / standard deviation over the last dimensions, of sizes `normalized_shape`, times weight, plus
-    bias.
+    """Return (input - mean) / standard deviation * weight + bias over the last dimensions, whose sizes are
+    `normalized_shape`.
 
-    Raises RuntimeError when the sizes differ. Ba, Kiros and Hinton, "Layer Normalization" (2016).
+    Raise RuntimeError if the sizes differ. Ba, Kiros and Hinton, "Layer Normalization" (2016).
     """
     return autolab.layer_norm(input, normalized_shape, weight, bias, eps)
 
@@ -79,10 +80,10 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each sample's channels (dimension 1) in `num_groups` groups, each with its own mean and variance.
+    """Normalise each sample's channels (dimension 1) in `num_groups` groups, each with its own mean and variance.
 
-    Raises RuntimeError when the channels cannot be shared out, ValueError for a single value per group.
-    Wu and He, "Group Normalization" (2018).
+    Raise RuntimeError if the channels cannot be divided evenly, ValueError for a single value per group. Wu and He,
+    "Group Normalization" (2018).
     """
     if input.dim() < 2:
         raise fail(
@@ -105,9 +106,9 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Batch norm of every channel of every sample on its own.
+    """Normalise every channel of every sample on its own, as batch norm does for a batch.
 
-    Raises ValueError for a single value per channel. Ulyanov, Vedaldi and Lempitsky, "Instance Normalization" (2016).
+    Raise ValueError for a single value per channel. Ulyanov, Vedaldi and Lempitsky, "Instance Normalization" (2016).
     """
     check_settings(
         "instance_norm",
@@ -136,9 +137,10 @@ def rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
-    """`input` divided by its root mean square over the last dimensions, of sizes `normalized_shape`, times `weight`.
+    """Return `input` divided by its root mean square over the last dimensions, of sizes `normalized_shape`, times
+    `weight`.
 
-    Raises RuntimeError when the sizes differ. Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
+    Raise RuntimeError if the sizes differ. Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
     """
     check_tensors("rms_norm", input=input)
     check_settings("rms_norm", ("normalized_shape", 2, "int[]", normalized_shape))
@@ -155,7 +157,7 @@ def rms_norm(
         raise not_implemented("rms_norm", input._array.dtype)
     x = (
         input.float() if input.dtype is autolab.float16 else input
-    )  # squares of float16 numbers overflow soon
+    )  # squares of float16 numbers overflow easily
     eps = autolab.finfo(x.dtype).eps if eps is None else eps
     dims = tuple(range(x.dim() - len(shape), x.dim()))
     y = x * OPS["add_scalar"].call(x.pow(2).mean(dims, keepdim=True), eps).rsqrt()

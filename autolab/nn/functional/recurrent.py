@@ -1,7 +1,7 @@
-"""Recurrent networks step by step: one step of each kind, a layer over a sequence, layers on top of each other.
+"""Recurrent networks: one step of each kind, a layer over a sequence, and stacked layers.
 
-A state is a tuple of tensors: (h,) for a plain network and a GRU, (h, c) for an LSTM.
-Source: aten/src/ATen/native/RNN.cpp, without its fused kernels, so that every gate is a node of the graph.
+A state is a tuple of tensors: (h,) for a plain network and a GRU, (h, c) for an LSTM. Source:
+aten/src/ATen/native/RNN.cpp, without its fused kernels, so that every gate is a node of the graph.
 """
 
 from typing import Any, NamedTuple
@@ -52,16 +52,16 @@ STEPS = {
     "LSTM": _lstm,
     "GRU": _gru,
 }
-"""By PyTorch's name of the mode: step(W_ih x + b_ih, state, weights) -> the next state."""
+"""The step functions by PyTorch's name of the mode: step(W_ih x + b_ih, state, weights) -> the next state."""
 
 
 def cell(mode, input, state, w):
-    """One step on an input (batch, input_size). Returns the next state."""
+    """Run one step on an input (batch, input_size). Return the next state."""
     return STEPS[mode](_linear(input, w.ih, w.b_ih), state, w)
 
 
 def _over_sequence(step, gates, state, w):
-    """(outputs of all steps, the last state)."""
+    """Return (outputs of all steps, the last state)."""
     outputs = []
     for g in gates:
         state = step(g, state, w)
@@ -70,7 +70,8 @@ def _over_sequence(step, gates, state, w):
 
 
 def _over_packed(step, gates, state, w):
-    """As `_over_sequence`; a sequence that is over (they lie longest first) leaves the batch, and its state is kept."""
+    """Do the same as `_over_sequence` for packed sequences, longest first: a finished sequence leaves the batch, and
+    its state is kept."""
     outputs, over = [], []
     for g in gates:
         n = g.size(0)
@@ -84,7 +85,7 @@ def _over_packed(step, gates, state, w):
 
 
 def _over_packed_reversed(step, gates, start, w):
-    """From the end: the longest sequence begins alone, the others join with their first state."""
+    """Run packed sequences from their ends: the longest begins alone, and each other one joins with its first state."""
     outputs, state = [], tuple(s[: gates[0].size(0)] for s in start)
     for g in gates:
         n, before = g.size(0), state[0].size(0)
@@ -96,10 +97,11 @@ def _over_packed_reversed(step, gates, start, w):
 
 
 def layer(mode, input, state, w, batch_sizes=None, backwards=False):
-    """One layer in one direction over input (steps, batch, features), or packed (all steps, features) with batch_sizes.
+    """Run one layer in one direction over input (steps, batch, features), or packed (all steps, features) with
+    batch_sizes.
 
-    Returns (outputs of all steps as one tensor, the last state)."""
-    gates = _linear(input, w.ih, w.b_ih)  # of all steps in one product
+    Return (outputs of all steps as one tensor, the last state)."""
+    gates = _linear(input, w.ih, w.b_ih)  # one product for all steps
     packed = batch_sizes is not None
     gates = list(gates.split(batch_sizes, 0) if packed else gates.unbind(0))
     run = _over_sequence if not packed else _over_packed_reversed if backwards else _over_packed
@@ -109,9 +111,9 @@ def layer(mode, input, state, w, batch_sizes=None, backwards=False):
 
 
 def layers(mode, input, states, weights, *, directions, dropout_p, training, batch_sizes=None):
-    """Layers on top of each other; states and weights one for each layer and direction, in PyTorch's order.
+    """Run stacked layers. states and weights: one entry for each layer and direction, in PyTorch's order.
 
-    Between layers outputs are dropped with probability dropout_p. Returns (outputs of the last layer, all last
+    Between layers, outputs are dropped with probability dropout_p. Return (outputs of the last layer, all last
     states)."""
     last = []
     depth = len(weights) // directions

@@ -1,5 +1,5 @@
-"""Functions of `nn.functional` that PyTorch has at its top, too: `torch.cosine_similarity`, `torch.dropout` … some with
-other arguments there.
+"""Functions of `nn.functional` that PyTorch also has at its top level: `torch.cosine_similarity`, `torch.dropout` …
+Some have other arguments there.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html"""
 
@@ -33,12 +33,12 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Return `F.dropout`; `train` has to be given."""
+    """Return `F.dropout`; the argument `train` is required."""
     return F.dropout(input, p, train)
 
 
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """Apply `F.dropout` in place; `train` has to be given."""
+    """Apply `F.dropout` in place; the argument `train` is required."""
     return F.dropout(input, p, train, inplace=True)
 
 

@@ -15,7 +15,7 @@ def _three(value: Any) -> tuple[int, ...]:
     return (value,) * 3 if isinstance(value, int) else tuple(value)
 
 
-# Used by d2l.ai's and the UvA tutorials' readers who classify videos and scans.
+# For readers of d2l.ai's and the UvA tutorials who classify videos and scans.
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -25,10 +25,10 @@ def conv3d(
     dilation: int | tuple[int, ...] = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Return the cross-correlation of volumes (N, C, D, H, W) with filters (O, C / groups, KD, KH, KW); without N too.
+    """Return the cross-correlation of volumes (N, C, D, H, W) with filters (O, C / groups, KD, KH, KW); N is optional.
 
-    It is a convolution of images: the slices that a filter sees at once become channels of one image. Raises
-    RuntimeError when sizes, channels or dtypes do not fit.
+    It is computed as a convolution of images: the slices under a filter become channels of one image. Raise
+    RuntimeError if sizes, channels or dtypes do not match.
     """
     if input.dim() not in (4, 5):
         raise fail(

@@ -1,4 +1,4 @@
-"""Activations as layers. Source:
+"""Activation layers. Source:
 https://docs.pytorch.org/docs/stable/nn.html#non-linear-activations-weighted-sum-nonlinearity"""
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class SiLU(Layer, function=F.silu):
 
 
 class RReLU(Layer, function=F.rrelu, settings="lower upper training inplace", hidden="training"):
-    """x where x > 0, else a * x with a random slope a for each number; in evaluation the mean of the bounds.
+    """x where x > 0, else a * x with a random slope a for each element; in evaluation, a is the mean of the bounds.
 
-    lower, upper: the slopes are drawn from this interval, from the default stream. Xu et al. (2015)."""
+    lower, upper: the interval from which slopes are drawn, with the default stream. Xu et al. (2015)."""
 
     lower: float = 1.0 / 8
     upper: float = 1.0 / 3
@@ -134,7 +134,7 @@ class LeakyReLU(Layer, function=F.leaky_relu):
 
 
 class PReLU(Layer, function=F.prelu, settings="weight"):
-    """x where x > 0, else weight * x, the weight learned: one for all, or one for each channel (dimension 1)."""
+    """x where x > 0, else weight * x with a learned weight: one for all, or one for each channel (dimension 1)."""
 
     num_parameters: int = 1
     init: float = 0.25
@@ -175,7 +175,7 @@ class Softshrink(Layer, function=F.softshrink):
     lambd: float = 0.5
 
     def extra_repr(self) -> str:
-        """Return the limit."""
+        """Return lambd as text."""
         return str(self.lambd)
 
 
@@ -187,14 +187,14 @@ class Hardshrink(Layer, function=F.hardshrink):
 
 
 class GLU(Layer, function=F.glu):
-    """a * sigmoid(b), a and b the halves of the input along `dim` (Dauphin et al., 2016)."""
+    """a * sigmoid(b), where a and b are the halves of the input along `dim` (Dauphin et al., 2016)."""
 
     dim: int = -1
 
 
 class _AlongDim(Layer):
     def forward(self, input: Tensor) -> Tensor:
-        """Return the function of `input` along `dim`."""
+        """Apply the layer's function to `input` along `dim`."""
         return self._function(input, self.dim, _stacklevel=5)
 
 

@@ -1,4 +1,4 @@
-"""Attention with several heads.
+"""Multi-head attention.
 
 Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
 """
@@ -23,16 +23,16 @@ from autolab.nn._arguments import DeviceLike
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear layer; the name is that of PyTorch's projection behind attention."""
+    """A Linear layer, with PyTorch's name for the output projection of attention."""
 
 
 class MultiheadAttention(Module):
-    """Each head projects queries, keys and values, attends, and a last projection joins the heads' results.
+    """Multi-head attention: each head projects queries, keys and values and attends; a last projection joins the heads.
 
     query (L, N, embed_dim), key and value (S, N, embed_dim); (N, L, …) with batch_first; or without N. Result: (output
-    shaped like the query, weights (N, L, S) or None). dropout: of the weights, in training. Vaswani et al., "Attention
-    Is All You Need" (2017). Raises ValueError or AssertionError for sizes that do not fit, NotImplementedError for
-    add_bias_kv, add_zero_attn, kdim and vdim.
+    shaped like the query, weights (N, L, S) or None). dropout: applied to the weights in training. Vaswani et al.,
+    "Attention Is All You Need" (2017). Raise ValueError or AssertionError for sizes that do not match,
+    NotImplementedError for add_bias_kv, add_zero_attn, kdim and vdim.
     """
 
     def __init__(
@@ -93,8 +93,9 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Return (output, weights).
 
-        key_padding_mask (N, S) hides keys, attn_mask (L, S) or (N * heads, L, S) hides pairs: True hides, numbers are
-        added. average_attn_weights=False: weights (N, heads, L, S). is_causal: attn_mask is the triangle.
+        key_padding_mask (N, S) masks keys; attn_mask (L, S) or (N * heads, L, S) masks pairs. True masks a position,
+        numbers are added. average_attn_weights=False: weights have shape (N, heads, L, S). is_causal: attn_mask is the
+        causal mask.
         """
         hidden = canonical_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
         mask = canonical_mask(attn_mask, "attn_mask", query)
@@ -134,7 +135,7 @@ class MultiheadAttention(Module):
 
 
 def _check_shapes(query, key, value, key_padding_mask, attn_mask, embed_dim):
-    """Raise AssertionError in PyTorch's words for dimensions that do not fit."""
+    """Raise AssertionError in PyTorch's words for dimensions that do not match."""
     dims, width = query.dim(), query.shape[-1]
     start = f"For {'batched' if dims == 3 else 'unbatched'} ({dims}-D) `query`, expected"
     hidden = dims - 1 if key_padding_mask is None else key_padding_mask.dim()
@@ -164,13 +165,14 @@ def _misfit(message):
 
 
 def _converted(convert, query, key, value):
-    """Convert each tensor once: what was one tensor stays one, because then one product projects all."""
+    """Convert each distinct tensor once, so that equal arguments stay one object and one product can project them
+    all."""
     converted = {id(x): convert(x) for x in (query, key, value)}
     return converted[id(query)], converted[id(key)], converted[id(value)]
 
 
 def _split(projected, parts):
-    """Return the parts of (L, N, parts * E), each (L, N, E), in one copy."""
+    """Split (L, N, parts * E) into `parts` tensors (L, N, E), with a single copy."""
     width = projected.size(-1) // parts
     apart = projected.unflatten(-1, (parts, width)).unsqueeze(0).transpose(0, -2).squeeze(-2)
     apart = apart.contiguous()
@@ -178,7 +180,7 @@ def _split(projected, parts):
 
 
 def _project(q, k, v, weight, bias):
-    """Project queries, keys and values by one packed weight; in one product where they are the same tensor."""
+    """Project queries, keys and values by one packed weight; if they are the same tensor, in one product."""
     width = q.size(-1)
     if k is v and q is k:
         return _split(F.linear(q, weight, bias), 3)
@@ -191,7 +193,7 @@ def _project(q, k, v, weight, bias):
 
 
 def _shaped_mask(mask, sizes):
-    """Return attn_mask with three dimensions; raise RuntimeError for sizes that do not fit."""
+    """Return attn_mask with three dimensions. Raise RuntimeError for sizes that do not match."""
     if mask is None:
         return None
     batch, num_heads, target, source = sizes
@@ -206,7 +208,7 @@ def _shaped_mask(mask, sizes):
 
 
 def _joined_masks(attn_mask, key_padding_mask, sizes):
-    """Return the sum of both masks, for each head of each sequence."""
+    """Return the sum of both masks for each head of each sequence."""
     if key_padding_mask is None:
         return attn_mask
     batch, num_heads, _, source = sizes
@@ -229,7 +231,7 @@ def _attend_with_weights(q, k, v, mask, dropout_p):
 
 
 def _attend(q, k, v, mask, dropout_p, is_causal, batch):
-    """Return the output of attention over the same, as (N * heads, L, E), without the weights."""
+    """Return only the output of attention over (N * heads, L, E), without the weights."""
     apart = lambda x: x.view(batch, -1, *x.shape[1:])
     if mask is not None:
         mask = mask.unsqueeze(0) if mask.size(0) == 1 else apart(mask)

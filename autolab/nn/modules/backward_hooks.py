@@ -1,4 +1,4 @@
-"""Full backward hooks: an identity node at both borders of a module tells when gradients come and go."""
+"""Full backward hooks: identity nodes at the inputs and outputs of a module report its gradients."""
 
 import warnings
 
@@ -11,7 +11,7 @@ _DOCS = "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
 
 
 class BackwardHookFunction(Function):
-    """Identity: a node at the border of a module, where its backward hooks sit."""
+    """An identity function whose node, at a module's inputs or outputs, carries the backward hooks."""
 
     @staticmethod
     def forward(ctx, *args):
@@ -24,7 +24,7 @@ class BackwardHookFunction(Function):
 
 
 class BackwardHook:
-    """Full backward hooks of one forward call: grad_output is noted at the outputs, used at the inputs."""
+    """The full backward hooks of one forward call: store grad_output at the outputs, and use it at the inputs."""
 
     def __init__(self, module, user_hooks, user_pre_hooks):
         self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks
@@ -33,13 +33,13 @@ class BackwardHook:
         self.input_index = self.output_index = None
 
     def setup_input_hook(self, args):
-        """`args` with its tensors passed through a node where grad_input is reported."""
+        """Return `args` with their tensors passed through a node that reports grad_input."""
         args, self.input_index = self._through_identity(args, self._on_grad_input)
         self.n_inputs = len(args)
         return args
 
     def setup_output_hook(self, result):
-        """`result` with its tensors passed through a node where grad_output is reported."""
+        """Return `result` with its tensors passed through a node that reports grad_output."""
         outputs = result if isinstance(result, tuple) else (result,)
         outputs, self.output_index = self._through_identity(outputs, self._on_grad_output)
         self.n_outputs = len(outputs)
@@ -61,7 +61,7 @@ class BackwardHook:
 
     def _on_grad_input(self, grad_input, _):
         if self.grad_outputs is None:
-            return None  # the outputs never got a gradient: nothing to report
+            return None  # the outputs got no gradient: nothing to report
         result = _spread(self.input_index, grad_input, self.n_inputs)
         for hook in self.user_hooks:
             replacement = hook(self.module, result, self.grad_outputs)
@@ -80,7 +80,7 @@ class BackwardHook:
         return tuple(grads[i] for i in self.output_index)
 
     def _without_differentiable_input(self):
-        """No input needs a gradient, so no node at the inputs will fire: the hooks run now."""
+        """Run the hooks now if no input needs a gradient, because no node at the inputs will run."""
         warnings.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs since "
             f"no inputs require gradients. See {_DOCS}#torch.nn.Module.register_full_backward_hook for more "
@@ -102,7 +102,7 @@ class BackwardHook:
 
 
 def _called_hook(method):
-    """A function of PyTorch's name for it, which stands in its errors."""
+    """Return a function with PyTorch's name for it, which appears in PyTorch's errors."""
 
     def hook(*grads):
         return method(*grads)
@@ -118,7 +118,7 @@ def _spread(index, values, size):
 
 
 def _replaced(grads, replacement, hook, name, noun):
-    """Return what a hook returned instead of `grads`, or `grads`; raise RuntimeError for another number of them."""
+    """Return the hook's replacement of `grads`, or `grads` itself. Raise RuntimeError if their numbers differ."""
     if replacement is None:
         return grads
     if len(replacement) != len(grads):

@@ -1,4 +1,4 @@
-"""One step of a recurrent network as a module.
+"""Cells: modules that run one step of a recurrent network.
 
 Source: https://docs.pytorch.org/docs/stable/nn.html#recurrent-layers
 """
@@ -20,7 +20,7 @@ from autolab.nn.parameter import Parameter
 
 
 class RNNCellBase(Module):
-    """What the three cells share: weight_ih (gates * hidden_size, input_size), weight_hh (gates * hidden_size,
+    """The base of the three cells: weight_ih (gates * hidden_size, input_size), weight_hh (gates * hidden_size,
     hidden_size) and two biases, uniform in ±1/sqrt(hidden_size)."""
 
     nonlinearity = "tanh"
@@ -51,12 +51,12 @@ class RNNCellBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def extra_repr(self) -> str:
-        """Return the sizes, then what is not the default."""
+        """Return the sizes, then the settings that differ from their defaults."""
         defaults = {"bias": True, "nonlinearity": "tanh"}
         return f"{self.input_size}, {self.hidden_size}" + shown_unless_default(self, defaults)
 
     def _step(self, input, state):
-        """Return the next state; `state` is a tuple of tensors or None, which means zeros."""
+        """Return the next state; `state` is a tuple of tensors, or None for zeros."""
         if input.dim() not in (1, 2):
             raise fail(
                 ValueError,
@@ -92,7 +92,7 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh) for x (batch, input_size) or (input_size,); h starts at zero.
 
-    nonlinearity: "tanh" or "relu". Raises ValueError or RuntimeError for sizes that do not fit.
+    nonlinearity: "tanh" or "relu". Raise ValueError or RuntimeError for sizes that do not match.
     """
 
     def __init__(
@@ -116,10 +116,11 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """Long short-term memory: c' = f * c + i * g, h' = o * tanh(c') with i, f, o sigmoids and g a tanh of x and h.
+    """Long short-term memory: c' = f * c + i * g, h' = o * tanh(c'), where i, f, o are sigmoids and g is a tanh of x
+    and h.
 
-    For x (batch, input_size) or (input_size,); the rows of the weights are those of i, f, g, o.
-    Hochreiter and Schmidhuber (1997). Raises ValueError or RuntimeError for sizes that do not fit.
+    For x (batch, input_size) or (input_size,); the rows of the weights belong to i, f, g, o in this order. Hochreiter
+    and Schmidhuber (1997). Raise ValueError or RuntimeError for sizes that do not match.
     """
 
     _mode, _gates, _states = "LSTM", 4, 2
@@ -127,15 +128,15 @@ class LSTMCell(RNNCellBase):
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Return (h', c'). hx: (h, c), zeros when left out."""
+        """Return (h', c'). hx: (h, c), by default zeros."""
         return self._step(input, hx)
 
 
 class GRUCell(RNNCellBase):
-    """Gated recurrent unit: h' = (1 - z) * n + z * h with r, z sigmoids and n = tanh(x's part + r * h's part).
+    """Gated recurrent unit: h' = (1 - z) * n + z * h, where r, z are sigmoids and n = tanh(x's part + r * h's part).
 
-    For x (batch, input_size) or (input_size,); the rows of the weights are those of r, z, n. Cho et al. (2014).
-    Raises ValueError or RuntimeError for sizes that do not fit.
+    For x (batch, input_size) or (input_size,); the rows of the weights belong to r, z, n in this order. Cho et al.
+    (2014). Raise ValueError or RuntimeError for sizes that do not match.
     """
 
     _mode, _gates = "GRU", 3

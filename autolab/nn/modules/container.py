@@ -1,4 +1,4 @@
-"""Modules that hold modules or parameters: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict.
+"""Containers of modules or parameters: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict.
 
 Source: https://docs.pytorch.org/docs/stable/nn.html#containers
 """
@@ -19,7 +19,7 @@ from autolab.utils._shared import typename
 
 
 def _position(index, size):
-    """Return `index` counted from the front. Raises IndexError outside of a container of `size` elements."""
+    """Return `index` counted from the front. Raise IndexError if it is outside a container of `size` elements."""
     index = operator.index(index)
     if not -size <= index < size:
         raise fail(
@@ -42,7 +42,7 @@ def _pairs(values, name):
 
 
 class _Numbered(Module):
-    """Modules under the names "0", "1", …; what Sequential and ModuleList have in common."""
+    """The base of Sequential and ModuleList: modules under the names "0", "1", …."""
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -62,12 +62,12 @@ class _Numbered(Module):
         self._modules = {str(i): module for i, module in enumerate(self._modules.values())}
 
     def append(self, module: Module) -> Self:
-        """Add a module at the end. Returns the container."""
+        """Add a module at the end. Return the container."""
         self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add all of `modules` at the end. Returns the container."""
+        """Add all of `modules` at the end. Return the container."""
         note = "Use append for a single module."
         _check_iterable(modules, f"{self._get_name()}.extend", "an iterable", note)
         for module in list(modules):
@@ -81,7 +81,7 @@ class _Numbered(Module):
         return value
 
     def insert(self, index: Any, module: Module) -> Self:
-        """Insert a module before position `index`. Raises IndexError outside of the container."""
+        """Insert a module before position `index`. Raise IndexError if it is outside the container."""
         n = len(self)
         if not -n <= index <= n:
             raise fail(
@@ -95,9 +95,9 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered):
-    """Modules called one after the other, each with the output of the one before.
+    """A chain of modules: each is called with the output of the previous one.
 
-    `Sequential(a, b)` names them "0", "1"; `Sequential(OrderedDict([("fc", a)]))` gives names.
+    `Sequential(a, b)` names the modules "0", "1"; `Sequential(OrderedDict([("fc", a)]))` sets other names.
 
     Example:
 
@@ -134,7 +134,7 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Numbered):
-    """A list of submodules: index it and iterate over it; it has no forward of its own.
+    """A list of submodules with indexing and iteration, but without a forward of its own.
 
     Example:
 
@@ -174,7 +174,7 @@ class ModuleList(_Numbered):
 
 
 class _Named:
-    """What ModuleDict and ParameterDict share: the methods of a dict whose values `__getitem__` finds by name."""
+    """The base of ModuleDict and ParameterDict: dict methods for a class whose `__getitem__` finds a value by name."""
 
     _keys: dict[str, Any]
 
@@ -188,11 +188,11 @@ class _Named:
         return key in self._keys
 
     def keys(self) -> Any:
-        """Return the names."""
+        """Return the names of the values."""
         return self._keys.keys()
 
     def items(self) -> Any:
-        """Return pairs (name, value)."""
+        """Return the pairs (name, value)."""
         return [(key, self[key]) for key in self._keys]  # type: ignore[index]
 
     def values(self) -> Any:
@@ -200,7 +200,7 @@ class _Named:
         return [self[key] for key in self._keys]  # type: ignore[index]
 
     def clear(self) -> None:
-        """Remove everything."""
+        """Remove all values."""
         for key in list(self._keys):
             del self[key]  # type: ignore[attr-defined]
 
@@ -241,7 +241,7 @@ class ModuleDict(_Named, Module):
 
 
 def _describe(value, of_tensor):
-    """Return one line of the repr of a parameter container; `of_tensor` says what a tensor is made of."""
+    """Return one line of the repr of a parameter container. of_tensor: a function that describes a tensor."""
     if not isinstance(value, Tensor):
         return "Object of type: " + type(value).__name__
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -256,7 +256,7 @@ def _as_parameter(value):
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors put into it become parameters, other values are kept as they are."""
+    """A list of parameters; tensors added to it become parameters, other values stay unchanged."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -282,13 +282,13 @@ class ParameterList(Module):
         return self.extend(values)
 
     def append(self, value: Any) -> Self:
-        """Add a value at the end. Returns the list."""
+        """Add a value at the end. Return the list."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Add all of `values` at the end. Returns the list."""
+        """Add all of `values` at the end. Return the list."""
         note = "Use append for a single parameter."
         _check_iterable(values, "ParameterList.extend", "an iterable", note)
         for value in list(values):
@@ -303,7 +303,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(_Named, Module):
-    """A dict of parameters, in insertion order; tensors put into it become parameters."""
+    """A dict of parameters, in insertion order; tensors added to it become parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -334,7 +334,7 @@ class ParameterDict(_Named, Module):
         return self[key] if key in self else default
 
     def update(self, parameters: Any) -> None:
-        """Add all of a mapping (a plain dict in sorted order, as PyTorch does) or of an iterable of pairs."""
+        """Add all values of a mapping (a plain dict in sorted order, as in PyTorch) or of an iterable of pairs."""
         pairs = _pairs(parameters, "ParametersDict")
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             pairs = sorted(pairs)

@@ -17,12 +17,12 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 def as_tuple(value: Any, n: int) -> tuple[Any, ...]:
-    """Return a number as a tuple of `n`, and an iterable as the tuple that it is."""
+    """Return a number as a tuple of `n` equal values, and an iterable as a tuple."""
     return tuple(value) if hasattr(value, "__iter__") else (value,) * n
 
 
 class _ConvNd(Layer):
-    """What all convolutions share: sizes, parameters and their initial values."""
+    """The base of all convolutions: sizes, parameters and their initial values."""
 
     transposed = False
 
@@ -87,7 +87,7 @@ class _ConvNd(Layer):
         return {"weight": (first, second // self.groups, *self.kernel_size), "bias": bias}
 
     def _around(self):
-        """Return the padding as `F.pad` takes it: last dimension first, before and after."""
+        """Return the padding in the form of `F.pad`: last dimension first, before and after."""
         if not isinstance(self.padding, str):
             return tuple(p for p in reversed(self.padding) for _ in range(2))
         if self.padding == "valid":
@@ -100,7 +100,7 @@ class _ConvNd(Layer):
         init._reset_linear(self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """Return the sizes, and what is not the default."""
+        """Return the sizes, and the settings that differ from their defaults."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         zeros, ones = (0,) * self._dims, (1,) * self._dims
         defaults = {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1}
@@ -110,7 +110,7 @@ class _ConvNd(Layer):
 
 
 class _Convolution(_ConvNd, function=F.conv1d):
-    """A convolution that is not transposed."""
+    """The base of convolutions that are not transposed."""
 
     in_channels: int
     out_channels: int
@@ -136,21 +136,22 @@ class _Convolution(_ConvNd, function=F.conv1d):
 
 
 class Conv1d(_Convolution, dims=1, function=F.conv1d):
-    """Cross-correlation of sequences x (N, C, L) or (C, L) with `out_channels` filters; gives (N, O, L').
+    """Cross-correlation of sequences x (N, C, L) or (C, L) with `out_channels` filters; the result is (N, O, L').
 
     `weight` is (out_channels, in_channels / groups, K), `bias` (out_channels); both start uniform in ±1/sqrt(fan_in).
     L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1. `padding` may be 'same' or 'valid'; `padding_mode`
-    is zeros, reflect or replicate. Raises RuntimeError when sizes, channels or dtypes do not fit.
+    is zeros, reflect or replicate. Raise RuntimeError if sizes, channels or dtypes do not match.
     """
 
 
 class Conv2d(_Convolution, dims=2, function=F.conv2d):
-    """Cross-correlation of images x (N, C, H, W) or (C, H, W) with `out_channels` filters; gives (N, O, H', W').
+    """Cross-correlation of images x (N, C, H, W) or (C, H, W) with `out_channels` filters; the result is (N, O, H',
+    W').
 
     `weight` is (out_channels, in_channels / groups, KH, KW), `bias` (out_channels); both start uniform in
     ±1/sqrt(fan_in). H' = floor((H + 2 padding - dilation (KH - 1) - 1) / stride) + 1. `padding` may be 'same' or
-    'valid'; `padding_mode` is zeros, reflect or replicate. Raises RuntimeError when sizes, channels or dtypes
-    do not fit.
+    'valid'; `padding_mode` is zeros, reflect or replicate. Raise RuntimeError if sizes, channels or dtypes do not
+    match.
 
     Example:
 
@@ -163,7 +164,7 @@ class Conv2d(_Convolution, dims=2, function=F.conv2d):
 class Conv3d(_Convolution, dims=3, function=F.conv3d):
     """Cross-correlation of volumes x (N, C, D, H, W) or (C, D, H, W) with `out_channels` filters.
 
-    `weight` is (out_channels, in_channels / groups, KD, KH, KW); sizes and settings are those of `Conv2d`.
+    `weight` is (out_channels, in_channels / groups, KD, KH, KW). Sizes and settings are the same as in `Conv2d`.
     """
 
 
@@ -193,7 +194,7 @@ class _Transposed(_ConvNd, function=F.conv_transpose1d):
         super()._set_up(settings)
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """Return the transposed convolution. Raises NotImplementedError for `output_size`."""
+        """Return the transposed convolution. Raise NotImplementedError for `output_size`."""
         if output_size is not None:
             note = "Set the size with the layer's output_padding instead."
             raise unsupported(type(self).__name__, "output_size", note)
@@ -205,7 +206,7 @@ class ConvTranspose1d(_Transposed, dims=1, function=F.conv_transpose1d):
     """The adjoint of `Conv1d`: x (N, C, L) gives (N, O, L').
 
     `weight` is (in_channels, out_channels / groups, K). L' = (L - 1) stride - 2 padding + dilation (K - 1) +
-    output_padding + 1. Raises RuntimeError when sizes, channels or dtypes do not fit.
+    output_padding + 1. Raise RuntimeError if sizes, channels or dtypes do not match.
     """
 
 
@@ -213,5 +214,5 @@ class ConvTranspose2d(_Transposed, dims=2, function=F.conv_transpose2d):
     """The adjoint of `Conv2d`: x (N, C, H, W) gives (N, O, H', W').
 
     `weight` is (in_channels, out_channels / groups, KH, KW). H' = (H - 1) stride - 2 padding + dilation (KH - 1) +
-    output_padding + 1. Raises RuntimeError when sizes, channels or dtypes do not fit.
+    output_padding + 1. Raise RuntimeError if sizes, channels or dtypes do not match.
     """

@@ -8,7 +8,7 @@ from autolab.nn.modules.layer import Layer
 
 
 class CosineSimilarity(Layer, function=F.cosine_similarity, hidden="dim eps"):
-    """x1·x2 / (|x1| |x2|) along `dim`; each norm is taken as at least eps."""
+    """x1·x2 / (|x1| |x2|) along `dim`, where each norm is at least eps."""
 
     dim: int = 1
     eps: float = 1e-08

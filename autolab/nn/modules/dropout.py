@@ -22,7 +22,7 @@ class _DropoutNd(Layer, function=F.dropout, settings="p training inplace"):
 
 
 class Dropout(_DropoutNd, function=F.dropout):
-    """In training, sets each element to zero with probability p and scales the others by 1/(1-p); else identity.
+    """In training, set each element to zero with probability p and scale the others by 1/(1-p); else return the input.
 
     Hinton et al., "Improving neural networks by preventing co-adaptation of feature detectors" (2012).
 
@@ -37,4 +37,4 @@ class Dropout(_DropoutNd, function=F.dropout):
 
 
 class Dropout2d(_DropoutNd, function=F.dropout2d):
-    """Drops whole channels of an input (N, C, H, W)."""
+    """In training, set whole channels of an input (N, C, H, W) to zero."""

@@ -1,4 +1,4 @@
-"""Flatten and Unflatten as layers. Source: https://docs.pytorch.org/docs/stable/nn.html#utilities"""
+"""The layers Flatten and Unflatten. Source: https://docs.pytorch.org/docs/stable/nn.html#utilities"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from autolab.nn.modules.layer import Layer
 
 
 class Flatten(Layer, function=autolab.flatten):
-    """Joins the dimensions `start_dim` to `end_dim` into one; by default all but the batch dimension.
+    """Merge the dimensions `start_dim` to `end_dim` into one; by default all but the batch dimension.
 
     Example:
 
@@ -21,7 +21,7 @@ class Flatten(Layer, function=autolab.flatten):
 
 
 class Unflatten(Layer, function=autolab.unflatten):
-    """Splits the dimension `dim` into several of the sizes `unflattened_size` (a tuple of ints, one may be -1)."""
+    """Split the dimension `dim` into dimensions of the sizes `unflattened_size` (a tuple of ints, one may be -1)."""
 
     dim: int
     unflattened_size: tuple[int, ...]

@@ -1,8 +1,8 @@
-"""Hooks of modules: registering them, and a forward call that runs them.
+"""Module hooks: register them, and run them around a forward call.
 
-Same order as PyTorch: forward pre-hooks, the forward itself, forward hooks, and around both an identity
-`BackwardHookFunction` whose node tells when gradients reach the module's outputs and leave its inputs.
-Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
+The order is PyTorch's: forward pre-hooks, the forward itself, forward hooks. Around all of them, an identity
+`BackwardHookFunction` has a node that reports when gradients reach the module's outputs and leave its inputs. Source:
+https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Hooks: TypeAlias = OrderedDict[int, Any]
 
 
 def _add(table, hook, **options):
-    """Put `hook` into `table` and return its handle. Raise NotImplementedError for options that courses do not use."""
+    """Add `hook` to `table` and return its handle. Raise NotImplementedError for options that courses do not use."""
     for name, value in options.items():
         if value:
             note = "A hook is called with the module, its positional arguments and its output, in the order of registering."
@@ -32,7 +32,7 @@ def _add(table, hook, **options):
 
 
 class ModuleHooks:
-    """The part of `Module` that keeps hooks and runs them around `forward`."""
+    """The part of `Module` that stores hooks and runs them around `forward`."""
 
     forward: Callable[..., Any]
     _forward_pre_hooks: Hooks
@@ -52,9 +52,9 @@ class ModuleHooks:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args)` before every `forward`; a returned value replaces the positional arguments.
+        """Call `hook(module, args)` before every `forward`; a value that it returns replaces the positional arguments.
 
-        Returns a handle; `handle.remove()` takes the hook away.
+        Return a handle; `handle.remove()` removes the hook.
         """
         return _add(self._forward_pre_hooks, hook, prepend=prepend, with_kwargs=with_kwargs)
 
@@ -66,9 +66,9 @@ class ModuleHooks:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after every `forward`; a returned value replaces the output.
+        """Call `hook(module, args, output)` after every `forward`; a value that it returns replaces the output.
 
-        Returns a handle; `handle.remove()` takes the hook away.
+        Return a handle; `handle.remove()` removes the hook.
         """
         options = {"prepend": prepend, "with_kwargs": with_kwargs, "always_call": always_call}
         return _add(self._forward_hooks, hook, **options)
@@ -76,7 +76,7 @@ class ModuleHooks:
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, grad_output)` when gradients reach the outputs; a returned tuple replaces them."""
+        """Call `hook(module, grad_output)` when gradients reach the outputs; a tuple that it returns replaces them."""
         return _add(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(
@@ -84,14 +84,15 @@ class ModuleHooks:
     ) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
 
-        Both are tuples with None for what is not a tensor. A returned tuple replaces `grad_input`.
+        Both are tuples, with None for arguments that are not tensors. A tuple that the hook returns replaces
+        `grad_input`.
         """
         return _add(self._backward_hooks, hook, prepend=prepend)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         state = per_thread.state
         around, caller = state.scope, state.module
-        # Nodes made meanwhile remember this call (`Node.scope`): names only, so that a graph keeps no module alive.
+        # Nodes made during the call store its path (`Node.scope`): names only, so that a graph keeps no module alive.
         name = "" if caller is None else _name_in(caller, self)
         state.scope = (around, name, self.__class__.__name__, self.__dict__.get("training"))
         state.module = self
@@ -109,8 +110,9 @@ class ModuleHooks:
 
 
 def _name_in(caller, module):
-    """Return the path of `module` in `caller`, whose forward calls it; its type's name when it is not part of it."""
-    # Searching every time would make a step of n layers cost n * n.
+    """Return the path of `module` in `caller`, whose forward calls it; the name of its type if it is not a part of
+    `caller`."""
+    # Cache the path: a search at every call would make a step of n layers cost n * n.
     remembered = module.__dict__.get("_called_as")
     if remembered is not None and caller._modules.get(remembered) is module:
         return remembered
@@ -118,7 +120,7 @@ def _name_in(caller, module):
         if child is module:
             module.__dict__["_called_as"] = name
             return name
-    # Most often a ModuleList, which is not called itself, is in between.
+    # The path often goes through a ModuleList, which is not called itself.
     paths = (path for path, below in caller.named_modules() if below is module)
     return min(paths, key=lambda path: path.count("."), default=type(module).__name__)
 

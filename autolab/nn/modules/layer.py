@@ -1,7 +1,7 @@
-"""The base class of layers whose constructor only keeps settings: activations, losses, pooling, convolutions.
+"""The base class of layers whose constructor only stores settings: activations, losses, pooling, convolutions.
 
 Such a class annotates its settings in the order of PyTorch's constructor, as a dataclass does. Its `__init__`,
-`forward` and `extra_repr` follow from them.
+`forward` and `extra_repr` are derived from the annotations.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from autolab.nn.parameter import Parameter
 
 @dataclass_transform(eq_default=False)
 class Layer(Module):
-    """A layer that calls `_function` with its input and, by position, the attributes that `_settings` names.
+    """A layer that calls `_function` with its input, followed by the attributes named in `_settings`, by position.
 
-    `class ELU(Layer, function=F.elu)` takes its settings from the annotations of the class, or of its base class if it
-    has none; `settings` lists them when the function takes them in another order. The repr shows the settings that
-    `hidden` does not list.
+    `class ELU(Layer, function=F.elu)` reads its settings from the annotations of the class, or of its base class if it
+    has none. `settings` lists them if the function takes them in another order. The repr shows all settings that are
+    not in `hidden`.
     """
 
     _function: ClassVar[Callable[..., Any]]
@@ -31,18 +31,19 @@ class Layer(Module):
     _settings: ClassVar[tuple[str, ...]] = ()
     _hidden: ClassVar[tuple[str, ...]] = ()
     _shares_init: ClassVar[bool] = (
-        False  # whether errors name this class for those derived from it, as PyTorch's do
+        False  # as in PyTorch: whether errors name this class for subclasses too
     )
 
     def __init_subclass__(cls, function=None, settings="", hidden="", **options):
         super().__init_subclass__(**options)
-        if function is None:  # a class that a user derives
+        if function is None:  # a subclass written by a user
             return
         cls._function = staticmethod(function)
         if cls.__annotations__:
             cls._fields = dict(cls.__annotations__)
             cls._defaults = {name: vars(cls)[name] for name in cls._fields if name in vars(cls)}
-            for name in cls._defaults:  # a parameter of that name must not find a class attribute
+            # a parameter of this name must not be hidden by a class attribute
+            for name in cls._defaults:
                 delattr(cls, name)
             cls._settings = tuple(cls._fields)
         cls._settings = tuple(settings.split()) or cls._settings
@@ -52,23 +53,23 @@ class Layer(Module):
             cls.__init__ = _constructor(cls)
 
     def _set_up(self, settings):
-        """Make the module and keep its settings. This is what `__init__` does."""
+        """Initialize the module and store its settings; `__init__` calls this."""
         Module.__init__(self)
         for name, value in settings.items():
             setattr(self, name, value)
 
     def _make_parameters(self, shapes, **options):
-        """Add an empty parameter for each name of `shapes`, and None where the shape is None."""
+        """Add an empty parameter for each name in `shapes`, or None if its shape is None."""
         for name, shape in shapes.items():
             empty = None if shape is None else Parameter(autolab.empty(shape, **options))
             self.register_parameter(name, empty)
 
     def forward(self, input: Tensor) -> Any:
-        """Return the function of `input`."""
+        """Apply the layer's function to `input`."""
         return self._function(input, *[getattr(self, name) for name in self._settings])
 
     def extra_repr(self) -> str:
-        """Return the settings; `inplace` only when it is True."""
+        """Return the settings; `inplace` only if it is True."""
         names = [name for name in self._settings if name not in self._hidden]
         shown = {name: getattr(self, name) for name in names}
         if not shown.get("inplace", True):
@@ -77,7 +78,7 @@ class Layer(Module):
 
 
 def _constructor(cls):
-    """Return an `__init__` that takes the fields of `cls`, so that Python's own errors name them."""
+    """Return an `__init__` whose arguments are the fields of `cls`, so that Python's own errors name them."""
     arguments = []
     for name, kind in cls._fields.items():
         default = f"{name}={name}" if name in cls._defaults else name

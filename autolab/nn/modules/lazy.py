@@ -1,8 +1,8 @@
-"""Layers that take their number of inputs from their first input: `nn.LazyLinear(10)` becomes a `nn.Linear(n, 10)`
-once it has seen something of n features. They are here because d2l.ai builds its networks of them.
+"""Lazy layers, which read the number of inputs from their first input: `nn.LazyLinear(10)` becomes a `nn.Linear(n, 10)`
+when it first receives n features. d2l.ai builds its networks with them.
 
 Until then their parameters have no shape (`nn.parameter.UninitializedParameter`). The first call makes the ordinary
-layer, takes over its numbers and changes the class.
+layer, copies its parameter values and changes the class.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.modules.lazy.LazyModuleMixin.html
 """
@@ -23,7 +23,7 @@ from autolab.engine.core.dtype import dtype as DType
 
 
 class LazyModuleMixin:
-    """What lazy layers share.
+    """The base of lazy layers.
 
     `_size` is the attribute that the first input decides (0 until then), and `cls_to_become` the class of the layer
     afterwards.
@@ -43,17 +43,17 @@ class LazyModuleMixin:
         super().__init_subclass__(**options)
 
     def _make_lazy(self, settings, names):
-        """Keep the settings of the layer to be, and add parameters without a shape."""
+        """Store the settings of the later layer, and add parameters without a shape."""
         self._later = settings
         options = {name: settings[name] for name in ("device", "dtype")}
         for name in names:
             setattr(self, name, UninitializedParameter(**options))
 
     def reset_parameters(self) -> None:
-        """Do nothing: the ordinary layer draws the numbers."""
+        """Do nothing, because the ordinary layer draws the values later."""
 
     def __call__(self, input: Tensor) -> Any:
-        """Become the ordinary layer of the size that `input` has, with its parameters, and return its result."""
+        """Become the ordinary layer for the size of `input`, including its parameters, and return its result."""
         own = [t for t in (*self._parameters.values(), *self._buffers.values()) if t is not None]
         settings = {self._size: self._size_of(input), **self._later}  # type: ignore[attr-defined]
         if own:
@@ -91,7 +91,7 @@ class LazyLinear(LazyModuleMixin, Linear, become=Linear, size="in_features"):
 class LazyConv2d(LazyModuleMixin, Conv2d, become=Conv2d, size="in_channels"):
     """A `Conv2d` that takes `in_channels` from its first input, (N, C, H, W) or (C, H, W).
 
-    Raises RuntimeError for an input of another number of dimensions.
+    Raise RuntimeError for an input with another number of dimensions.
     """
 
     def _set_up(self, settings):
@@ -110,7 +110,7 @@ class LazyConv2d(LazyModuleMixin, Conv2d, become=Conv2d, size="in_channels"):
 
 
 class _LazyBatchNorm(LazyModuleMixin):
-    """Batch norms that take `num_features` from dimension 1 of their first input."""
+    """The base of batch norms that take `num_features` from dimension 1 of their first input."""
 
     def _set_up(self, settings):
         affine = settings["affine"]

@@ -14,7 +14,7 @@ from autolab.nn.parameter import Parameter
 
 
 class Identity(Module):
-    """Gives its input back; takes (and ignores) any arguments, so it can stand in for any layer."""
+    """A layer that returns its input. It ignores all constructor arguments, so it can replace any layer."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -25,10 +25,10 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """y = x A^T + b, for x of shape (*, in_features); y has shape (*, out_features).
+    """y = x A^T + b for x of shape (*, in_features); y has shape (*, out_features).
 
-    `weight` (out_features, in_features) and `bias` (out_features) start uniform in ±1/sqrt(in_features).
-    Raises RuntimeError when the last dimension or the dtype of x does not fit.
+    `weight` (out_features, in_features) and `bias` (out_features) start uniform in ±1/sqrt(in_features). Raise
+    RuntimeError if the last dimension or the dtype of x does not match.
 
     Example:
 

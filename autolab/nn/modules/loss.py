@@ -1,4 +1,4 @@
-"""Losses as layers; each is the function of `nn.functional` with its settings kept.
+"""Loss layers; each calls the function of `nn.functional` with its stored settings.
 
 `reduction` is "mean" (of all elements), "sum", or "none" (one value per element or sample). `size_average` and `reduce`
 are its deprecated form.
@@ -15,7 +15,7 @@ from autolab.nn.modules.module import Module
 
 
 class _Loss(Layer):
-    """A loss; its weights are buffers, so that `to` moves them along."""
+    """The base of losses; its weights are buffers, so that `to` moves them too."""
 
     def _set_up(self, settings):
         Module.__init__(self)
@@ -36,7 +36,7 @@ class _Loss(Layer):
         return self._function(*tensors, **{name: getattr(self, name) for name in names})
 
     def extra_repr(self) -> str:
-        """Return nothing: PyTorch shows no settings of losses."""
+        """Return an empty string, because PyTorch shows no settings of losses."""
         return ""
 
 
@@ -63,7 +63,7 @@ class MSELoss(_Loss, function=F.mse_loss):
 
 
 class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
-    """Squared below beta (and divided by 2 beta), absolute (minus beta/2) above."""
+    """d^2 / (2 beta) where |d| < beta, else |d| - beta/2, for the difference d."""
 
     size_average: bool | None = None
     reduce: bool | None = None
@@ -72,16 +72,16 @@ class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
 
 
 class HuberLoss(_Loss, function=F.huber_loss):
-    """Half the square below delta, delta * (|difference| - delta/2) above."""
+    """d^2 / 2 where |d| <= delta, else delta * (|d| - delta/2), for the difference d."""
 
     reduction: str = "mean"
     delta: float = 1.0
 
 
 class NLLLoss(_Loss, function=F.nll_loss):
-    """-weight[class] * log-probability of the class; input (N, C, ...) log-probabilities, target (N, ...) of ints.
+    """-weight[class] * log-probability of the class; input (N, C, ...) holds log-probabilities, target (N, ...) ints.
 
-    Targets equal to `ignore_index` do not count."""
+    Targets equal to `ignore_index` are not counted."""
 
     weight: Tensor | None = None
     size_average: bool | None = None
@@ -91,10 +91,10 @@ class NLLLoss(_Loss, function=F.nll_loss):
 
 
 class CrossEntropyLoss(_Loss, function=F.cross_entropy):
-    """Softmax and negative log-likelihood in one: input is raw scores (N, C, ...), not probabilities.
+    """Softmax and negative log-likelihood in one: input contains raw scores (N, C, ...), not probabilities.
 
-    target is class numbers (N, ...) or probabilities of the input's shape. Mean is over the weights of the classes.
-    Targets equal to `ignore_index` do not count.
+    target contains class numbers (N, ...), or probabilities with the input's shape. The mean is weighted by the weights
+    of the classes. Targets equal to `ignore_index` are not counted.
 
     Example:
 
@@ -137,7 +137,7 @@ class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
 
 
 class KLDivLoss(_Loss, function=F.kl_div):
-    """target * (log target - input), input being log-probabilities; use reduction="batchmean" for the divergence."""
+    """target * (log target - input) for log-probabilities input; use reduction="batchmean" for the divergence."""
 
     size_average: bool | None = None
     reduce: bool | None = None
@@ -154,5 +154,5 @@ class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
     reduction: str = "mean"
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        """Return the loss of the pairs for `target`."""
+        """Return the loss of the pairs of vectors for `target`."""
         return self._loss(input1, input2, target)

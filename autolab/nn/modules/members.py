@@ -1,4 +1,4 @@
-"""The members of a module: its parameters, buffers and submodules, how they are registered and found.
+"""The members of a module: parameters, buffers and submodules, and how to register and find them.
 
 Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
 """
@@ -26,7 +26,7 @@ def _before_init(what):
 
 
 class ModuleMembers:
-    """The part of `Module` that keeps parameters, buffers and submodules, which are assigned as attributes."""
+    """The part of `Module` that stores the parameters, buffers and submodules assigned as attributes."""
 
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
@@ -36,7 +36,8 @@ class ModuleMembers:
     # registering ---------------------------------------------------------------------------------
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that belongs to the state but is no parameter; not in the state dict if not `persistent`."""
+        """Add a tensor that belongs to the state but is not a parameter. If not `persistent`, it is left out of the
+        state dict."""
         self._check_new_name("buffer", "_buffers", name)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise fail(
@@ -52,7 +53,7 @@ class ModuleMembers:
             self._non_persistent_buffers_set.add(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a `Parameter` (or None, a place for one) under `name`."""
+        """Add a `Parameter`, or None as a placeholder, under `name`."""
         self._check_new_name("parameter", "_parameters", name)
         if param is None:
             self._parameters[name] = None
@@ -88,7 +89,7 @@ class ModuleMembers:
     register_module = add_module
 
     def _check_new_name(self, kind, table, name):
-        """Raise what torch raises for a name that cannot be registered in `table`."""
+        """Raise torch's error for a name that cannot be registered in `table`."""
         if table not in self.__dict__:
             raise _before_init(kind)
         if not isinstance(name, str):
@@ -151,7 +152,7 @@ class ModuleMembers:
             super().__setattr__(name, value)
 
     def _forget(self, name, *tables):
-        """Drop `name` wherever else it is known, before it is registered again."""
+        """Remove `name` from all tables before it is registered again."""
         for table in (self.__dict__, *(self.__dict__[t] for t in tables)):
             table.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
@@ -202,11 +203,11 @@ class ModuleMembers:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Parameter]]:
-        """Yield pairs (dotted name, parameter); a shared parameter comes once unless `remove_duplicate=False`."""
+        """Yield pairs (dotted name, parameter). A shared parameter appears once unless `remove_duplicate=False`."""
         yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yield all parameters, own ones first: what an optimizer takes."""
+        """Yield all parameters, the module's own first, to pass to an optimizer."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
@@ -243,7 +244,7 @@ class ModuleMembers:
         prefix: str = "",
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """Yield pairs (dotted path, module) of the whole tree, beginning with ("", self)."""
+        """Yield pairs (dotted path, module) of the whole tree, starting with ("", self)."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -257,7 +258,7 @@ class ModuleMembers:
                 )
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """Yield all modules of the tree, beginning with this one."""
+        """Yield all modules of the tree, starting with this one."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
@@ -268,7 +269,7 @@ def _wrong_type(what, name, value, expected, note):
 
 
 def _attribute(module, name, kind, words):
-    """Return the attribute `name` of a module. Raises AttributeError unless it is there and of `kind`."""
+    """Return the attribute `name` of a module. Raise AttributeError unless it exists and is of `kind`."""
     note = "See named_modules(), named_parameters() and named_buffers() for the names that exist."
     if not hasattr(module, name):
         raise fail(AttributeError, f"{module._get_name()} has no attribute `{name}`", note)

@@ -1,4 +1,4 @@
-"""`nn.Module`: the tree of parameters, buffers and submodules that every network is.
+"""`nn.Module`: the base class of networks, a tree of parameters, buffers and submodules.
 
 Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
 """
@@ -20,7 +20,7 @@ from autolab.engine.core.dtype import dtype as DType
 
 
 def indented(text, spaces):
-    """Return `text` with every line but the first moved right (blank lines stay blank)."""
+    """Return `text` with every line but the first indented (blank lines stay blank)."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * spaces + line if line.strip() else "" for line in rest)])
 
@@ -28,8 +28,8 @@ def indented(text, spaces):
 class Module(ModuleMembers, ModuleHooks, ModuleState):
     """Base class of all networks: assign parameters and submodules as attributes, write `forward`.
 
-    Attributes of type `Parameter` are found by `parameters()`, attributes of type `Module` by `modules()`.
-    `training` tells layers such as dropout which mode they are in; `train()` and `eval()` set it.
+    `parameters()` finds attributes of type `Parameter`, `modules()` attributes of type `Module`. `training` tells
+    layers such as dropout which mode is active; `train()` and `eval()` set it.
 
     Example:
 
@@ -46,7 +46,7 @@ class Module(ModuleMembers, ModuleHooks, ModuleState):
         ['slope']
     """
 
-    _version = 1  # of the state dict's format, written to its metadata
+    _version = 1  # the version of the state dict's format, stored in its metadata
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args or kwargs:
@@ -55,13 +55,13 @@ class Module(ModuleMembers, ModuleHooks, ModuleState):
                 message = f"got an unexpected keyword argument '{next(iter(kwargs))}'"
             message = f"{type(self).__name__}.__init__() {message}"
             raise fail(TypeError, message, "nn.Module.__init__ takes no arguments.")
-        own = self.__dict__  # __setattr__ looks into the tables that are made here
+        own = self.__dict__  # __setattr__ reads the tables that are made here
         own.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set())
         self._init_hooks()
         own["_modules"] = {}
 
     def forward(self, *input):
-        """Compute the output of the module. Every module overrides it; call the module itself, not `forward`."""
+        """Compute the output of the module. Override it in every module; call the module itself, not `forward`."""
         raise fail(
             NotImplementedError,
             f'Module [{type(self).__name__}] is missing the required "forward" function',
@@ -71,14 +71,14 @@ class Module(ModuleMembers, ModuleHooks, ModuleState):
     # changing all at once ------------------------------------------------------------------------
 
     def apply(self, fn: Callable[[Module], object]) -> Self:
-        """Call `fn` on every submodule (children first), then on this module. Returns the module."""
+        """Call `fn` on every submodule (children first), then on this module. Return the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def _apply(self, fn, recurse=True):
-        """Replace the data of every parameter, its gradient and every buffer by `fn` of it."""
+        """Replace the data of every parameter, its gradient and every buffer by `fn(data)`."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -89,7 +89,7 @@ class Module(ModuleMembers, ModuleHooks, ModuleState):
                 parameter.data = fn(parameter)
                 grad = parameter.grad
                 if grad is not None:
-                    parameter.grad = None  # its dtype must follow the parameter's
+                    parameter.grad = None  # its dtype must match the parameter's
                     grad.data = fn(grad)
                     parameter.grad = grad
         for name, buffer in self._buffers.items():
@@ -100,7 +100,7 @@ class Module(ModuleMembers, ModuleHooks, ModuleState):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move and/or cast floating-point parameters and buffers: `to(device)`, `to(dtype)`, `to(tensor)`.
 
-        In place; returns the module. Raises TypeError for a dtype that is not floating-point.
+        This changes the module in place and returns it. Raise TypeError for a dtype that is not floating-point.
         """
         device, dtype, non_blocking = parse_to(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
@@ -145,7 +145,7 @@ class Module(ModuleMembers, ModuleHooks, ModuleState):
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def train(self, mode: bool = True) -> Self:
-        """Set training mode (dropout on) in the whole tree, or evaluation mode with `mode=False`."""
+        """Set training mode (dropout on) in the whole tree; with `mode=False`, set evaluation mode."""
         if not isinstance(mode, bool):
             raise fail(ValueError, "training mode is expected to be boolean", "Pass True or False.")
         self.training = mode
@@ -154,7 +154,7 @@ class Module(ModuleMembers, ModuleHooks, ModuleState):
         return self
 
     def eval(self) -> Self:
-        """Set evaluation mode in the whole tree. It does not switch gradients off: that is torch.no_grad()."""
+        """Set evaluation mode in the whole tree. It does not turn off gradients; torch.no_grad() does."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -173,7 +173,7 @@ class Module(ModuleMembers, ModuleHooks, ModuleState):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """Return what stands between the parentheses of the repr; override it to show a module's settings."""
+        """Return the text between the parentheses of the repr; override it to show a module's settings."""
         return ""
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Affine(Layer):
-    """A layer with a weight of ones and a bias of zeros, either of which may be left out."""
+    """The base of layers with a weight of ones and a bias of zeros; either may be omitted."""
 
     _shown: ClassVar[tuple[str, ...]] = ()
 
@@ -36,7 +36,7 @@ class _Affine(Layer):
         self.reset_parameters()
 
     def _make_statistics(self, options):
-        """Add the buffers of a layer that remembers what it has seen."""
+        """Add the buffers for running statistics."""
 
     def reset_parameters(self) -> None:
         """Set the weight to 1 and the bias to 0."""
@@ -55,7 +55,7 @@ class _Affine(Layer):
 
 
 class _Tracking(_Affine):
-    """What batch and instance norm share: weight and bias per channel, running mean and variance."""
+    """The base of batch and instance norm: weight and bias per channel, running mean and variance."""
 
     _version = 2
     _shown = tuple("num_features eps momentum affine bias track_running_stats".split())
@@ -80,12 +80,12 @@ class _Tracking(_Affine):
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Forget the statistics; set the weight to 1 and the bias to 0."""
+        """Reset the statistics; set the weight to 1 and the bias to 0."""
         self.reset_running_stats()
         super().reset_parameters()
 
     def _check_input_dim(self, input):
-        """Raise ValueError unless `input` has one of the numbers of dimensions in `_dims`."""
+        """Raise ValueError unless the number of dimensions of `input` is in `_dims`."""
         if input.dim() not in self._dims:
             expected = " or ".join(f"{n}D" for n in self._dims)
             raise fail(
@@ -98,7 +98,8 @@ class _Tracking(_Affine):
         version = local_metadata.get("version", None)
         key = prefix + "num_batches_tracked"
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
-            state_dict[key] = self.num_batches_tracked  # checkpoints older than the counter
+            # a checkpoint from before this counter existed
+            state_dict[key] = self.num_batches_tracked
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
 
 
@@ -114,13 +115,14 @@ class _BatchNorm(_Tracking, function=F.batch_norm):
     bias: bool = True
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return `input` normalised: by the batch's statistics in training, by the running ones in evaluation."""
+        """Return `input` normalised: with the batch's statistics in training, with the running ones in evaluation."""
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if self.momentum is None:
-                factor = 1.0 / float(self.num_batches_tracked)  # the plain average of all batches
+                # the cumulative average of all batches
+                factor = 1.0 / float(self.num_batches_tracked)
         use_running = not self.training or self.track_running_stats
         return F.batch_norm(
             input,
@@ -137,9 +139,9 @@ class _BatchNorm(_Tracking, function=F.batch_norm):
 class BatchNorm1d(_BatchNorm, function=F.batch_norm):
     """(x - mean) / sqrt(var + eps) * weight + bias per channel, for x of shape (N, C) or (N, C, L).
 
-    In training mean and variance are the batch's, and `running_mean`, `running_var` move towards them by `momentum`
-    (None: their plain average); in evaluation the running ones are used. Raises ValueError for other shapes, or for a
-    single value per channel in training. Ioffe and Szegedy, "Batch Normalization" (2015).
+    In training, mean and variance come from the batch, and `running_mean`, `running_var` move towards them by
+    `momentum` (None: their cumulative average). In evaluation, the running values are used. Raise ValueError for other
+    shapes, or for a single value per channel in training. Ioffe and Szegedy, "Batch Normalization" (2015).
     """
 
     _dims = (2, 3)
@@ -199,7 +201,7 @@ class _InstanceNorm(_Tracking, function=F.instance_norm):
 
 
 class InstanceNorm1d(_InstanceNorm, function=F.instance_norm):
-    """Every channel of every sample minus its mean, divided by its standard deviation; x is (N, C, L) or (C, L).
+    """(x - mean) / standard deviation for every channel of every sample; x is (N, C, L) or (C, L).
 
     Ulyanov, Vedaldi and Lempitsky, "Instance Normalization" (2016).
     """
@@ -214,7 +216,7 @@ class InstanceNorm2d(_InstanceNorm, function=F.instance_norm):
 
 
 class _OverLastDims(_Affine):
-    """What layer norm and RMS norm share: the sizes of the dimensions that are normalised together."""
+    """The base of layer norm and RMS norm: the sizes of the dimensions that are normalised together."""
 
     def _set_up(self, settings):
         shape = settings["normalized_shape"]
@@ -228,7 +230,7 @@ class _OverLastDims(_Affine):
 class LayerNorm(_OverLastDims, function=F.layer_norm, settings="normalized_shape weight bias eps"):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions of x, of sizes `normalized_shape`.
 
-    Raises RuntimeError when the sizes differ. Ba, Kiros and Hinton, "Layer Normalization" (2016).
+    Raise RuntimeError if the sizes differ. Ba, Kiros and Hinton, "Layer Normalization" (2016).
 
     Example:
 
@@ -246,9 +248,10 @@ class LayerNorm(_OverLastDims, function=F.layer_norm, settings="normalized_shape
 
 
 class GroupNorm(_Affine, function=F.group_norm, settings="num_groups weight bias eps"):
-    """Each sample's channels in `num_groups` groups, each with its own mean and variance; weight and bias per channel.
+    """Normalise each sample's channels in `num_groups` groups, each with its own mean and variance; weight and bias are
+    per channel.
 
-    Raises ValueError when the channels cannot be divided evenly. Wu and He, "Group Normalization" (2018).
+    Raise ValueError if the channels cannot be divided evenly. Wu and He, "Group Normalization" (2018).
     """
 
     num_groups: int
@@ -280,7 +283,7 @@ class GroupNorm(_Affine, function=F.group_norm, settings="num_groups weight bias
 
 
 class RMSNorm(_OverLastDims, function=F.rms_norm, settings="normalized_shape weight eps"):
-    """x / sqrt(mean(x^2) + eps) * weight over the last dimensions of x; `eps` None is the dtype's own.
+    """x / sqrt(mean(x^2) + eps) * weight over the last dimensions of x; `eps` None means the dtype's epsilon.
 
     Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
     """

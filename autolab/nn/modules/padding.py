@@ -11,7 +11,7 @@ from autolab.nn.modules.layer import Layer
 
 
 class _Pad(Layer, function=F.pad):
-    """Padding of the last `_dims` dimensions: (left, right, top, bottom, front, back), or one number for all."""
+    """Padding of the last `_dims` dimensions: (left, right, top, bottom, front, back), or one number for all sides."""
 
     padding: int | Sequence[int]
 
@@ -30,7 +30,7 @@ class _Pad(Layer, function=F.pad):
         return F.pad(input, self.padding, self._mode, *constant)
 
     def extra_repr(self) -> str:
-        """Return the padding, of constant padding also the value."""
+        """Return the padding; for constant padding, also the value."""
         return super().extra_repr() if hasattr(self, "value") else str(self.padding)
 
 
@@ -40,15 +40,15 @@ class _ConstantPad(_Pad, dims=1):
 
 
 class ConstantPad1d(_ConstantPad, dims=1):
-    """Add positions of `value` before and after the last dimension."""
+    """Add positions with `value` before and after the last dimension."""
 
 
 class ConstantPad2d(_ConstantPad, dims=2):
-    """Add positions of `value` around the last two dimensions."""
+    """Add positions with `value` around the last two dimensions."""
 
 
 class ConstantPad3d(_ConstantPad, dims=3):
-    """Add positions of `value` around the last three dimensions."""
+    """Add positions with `value` around the last three dimensions."""
 
 
 class ZeroPad1d(_Pad, dims=1):
@@ -64,24 +64,24 @@ class ZeroPad3d(_Pad, dims=3):
 
 
 class ReflectionPad1d(_Pad, dims=1, mode="reflect"):
-    """Mirror the last dimension at its ends; the end itself is not repeated."""
+    """Mirror the last dimension at its ends, without repeating the end elements."""
 
 
 class ReflectionPad2d(_Pad, dims=2, mode="reflect"):
-    """Mirror the last two dimensions at their ends; the ends themselves are not repeated."""
+    """Mirror the last two dimensions at their ends, without repeating the end elements."""
 
 
 class ReflectionPad3d(_Pad, dims=3, mode="reflect"):
-    """Mirror the last three dimensions at their ends; the ends themselves are not repeated."""
+    """Mirror the last three dimensions at their ends, without repeating the end elements."""
 
 
 class ReplicationPad1d(_Pad, dims=1, mode="replicate"):
-    """Repeat the ends of the last dimension."""
+    """Repeat the end elements of the last dimension."""
 
 
 class ReplicationPad2d(_Pad, dims=2, mode="replicate"):
-    """Repeat the ends of the last two dimensions."""
+    """Repeat the end elements of the last two dimensions."""
 
 
 class ReplicationPad3d(_Pad, dims=3, mode="replicate"):
-    """Repeat the ends of the last three dimensions."""
+    """Repeat the end elements of the last three dimensions."""

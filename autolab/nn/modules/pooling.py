@@ -33,16 +33,16 @@ class _MaxPoolNd(
 
 
 class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
-    """The largest number of each window of x (N, C, L) or (C, L); the stride is the window's size unless given.
+    """The maximum of each window of x (N, C, L) or (C, L); the stride is by default the window's size.
 
-    Raises RuntimeError when the windows do not fit.
+    Raise RuntimeError if the windows do not fit.
     """
 
 
 class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
-    """The largest number of each window of x (N, C, H, W) or (C, H, W); the stride is the window's size unless given.
+    """The maximum of each window of x (N, C, H, W) or (C, H, W); the stride is by default the window's size.
 
-    Raises RuntimeError when the windows do not fit.
+    Raise RuntimeError if the windows do not fit.
 
     Example:
 
@@ -53,7 +53,7 @@ class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
 
 
 class AvgPool1d(_Pool, function=F.avg_pool1d, hidden="ceil_mode count_include_pad"):
-    """The mean of each window of x (N, C, L) or (C, L). Raises RuntimeError when the windows do not fit."""
+    """The mean of each window of x (N, C, L) or (C, L). Raise RuntimeError if the windows do not fit."""
 
     kernel_size: Sizes
     stride: Sizes | None = None
@@ -72,8 +72,8 @@ class AvgPool2d(
 ):
     """The mean of each window of x (N, C, H, W) or (C, H, W).
 
-    Zeros of the padding count unless `count_include_pad` is False; `divisor_override` replaces the number of elements.
-    Raises RuntimeError when the windows do not fit.
+    Padding zeros count unless `count_include_pad` is False; `divisor_override` replaces the number of elements. Raise
+    RuntimeError if the windows do not fit.
     """
 
     kernel_size: Sizes
@@ -85,19 +85,19 @@ class AvgPool2d(
 
 
 class AdaptiveAvgPool1d(Layer, function=F.adaptive_avg_pool1d):
-    """Means of x (N, C, L) or (C, L) over `output_size` windows that divide it evenly."""
+    """The means of x (N, C, L) or (C, L) over `output_size` windows that divide it evenly."""
 
     output_size: int | Sequence[int | None] | None
 
 
 class AdaptiveAvgPool2d(Layer, function=F.adaptive_avg_pool2d):
-    """Means of x (N, C, H, W) or (C, H, W) over `output_size` = (rows, columns) windows; None keeps a size."""
+    """The means of x (N, C, H, W) or (C, H, W) over `output_size` = (rows, columns) windows; None keeps a size."""
 
     output_size: int | Sequence[int | None] | None
 
 
 class AdaptiveMaxPool2d(Layer, function=F.adaptive_max_pool2d, hidden="return_indices"):
-    """The largest number of each of `output_size` = (rows, columns) windows of x (N, C, H, W) or (C, H, W)."""
+    """The maximum of each of `output_size` = (rows, columns) windows of x (N, C, H, W) or (C, H, W)."""
 
     output_size: int | Sequence[int | None] | None
     return_indices: bool = False

@@ -1,4 +1,4 @@
-"""Recurrent networks over whole sequences.
+"""Recurrent networks that run over whole sequences.
 
 Source: https://docs.pytorch.org/docs/stable/nn.html#recurrent-layers
 """
@@ -26,13 +26,13 @@ _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share: parameters, checks, and the way through layers and directions.
+    """The base of RNN, LSTM and GRU: parameters, checks, and the loop over layers and directions.
 
     Input (steps, batch, input_size), (batch, steps, input_size) with batch_first, (steps, input_size), or a
-    PackedSequence. Output the same with hidden_size (twice that when bidirectional) at the end, and the last state of
-    each layer and direction, (layers * directions, batch, hidden_size). The state starts at zero unless given.
-    Parameters weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, …, with _reverse for the second direction, are
-    uniform in ±1/sqrt(hidden_size).
+    PackedSequence. The output has the input's layout with hidden_size (twice that if bidirectional) as its last size.
+    The last state of each layer and direction is (layers * directions, batch, hidden_size); the first state is zero by
+    default. Parameters weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, …, with _reverse for the second direction,
+    are uniform in ±1/sqrt(hidden_size).
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Do nothing: in PyTorch it puts a GPU's parameters into one block for cuDNN."""
+        """Do nothing. In PyTorch this puts a GPU's parameters into one block for cuDNN."""
 
     def reset_parameters(self) -> None:
         """Draw new random parameters."""
@@ -105,7 +105,8 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def _check(self, input, state, batch):
-        """Raise PyTorch's errors for an input or states that do not fit; `batch`: how many sequences, () for one."""
+        """Raise PyTorch's errors for an input or states of the wrong shape. batch: the number of sequences, () for a
+        single one."""
         dtype = self.all_weights[0][0].dtype
         if input.dtype != dtype:
             raise fail(
@@ -130,7 +131,7 @@ class RNNBase(Module):
     _states = 1
 
     def _run(self, input, state):
-        """Return (output, last state) for a state that is a tuple of tensors, or None for zeros."""
+        """Return (output, last state). state: a tuple of tensors, or None for zeros."""
         sizes = order = back = None
         single, first = False, int(not self.batch_first)
         if packed := isinstance(input, PackedSequence):
@@ -213,18 +214,19 @@ def _check_dropout(dropout, num_layers):
 
 
 class _OneState(RNNBase):
-    """RNN and GRU: their state is one tensor."""
+    """The base of RNN and GRU, whose state is one tensor."""
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
-        """Return (output, last state). hx: the first state, zeros when left out."""
+        """Return (output, last state). hx: the first state, by default zeros."""
         output, (last,) = self._run(input, None if hx is None else (hx,))
         return output, last
 
 
 class RNN(_OneState):
-    """h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), layer over layer (Elman, 1990). See RNNBase for the shapes.
+    """h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh) in each of several stacked layers (Elman, 1990). See RNNBase
+    for the shapes.
 
-    nonlinearity: "tanh" or "relu". Raises ValueError, TypeError or RuntimeError for what does not fit.
+    nonlinearity: "tanh" or "relu". Raise ValueError, TypeError or RuntimeError for wrong arguments.
     """
 
     def __init__(
@@ -249,9 +251,9 @@ class RNN(_OneState):
 
 
 class GRU(_OneState):
-    """A gated recurrent unit over sequences, layer over layer: see GRUCell for a step, RNNBase for the shapes.
+    """Stacked layers of gated recurrent units over sequences: see GRUCell for a step, RNNBase for the shapes.
 
-    Raises ValueError, TypeError or RuntimeError for what does not fit.
+    Raise ValueError, TypeError or RuntimeError for wrong arguments.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -259,9 +261,9 @@ class GRU(_OneState):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory over sequences, layer over layer: see LSTMCell for a step, RNNBase for the shapes.
+    """Stacked layers of long short-term memory over sequences: see LSTMCell for a step, RNNBase for the shapes.
 
-    Raises ValueError, TypeError or RuntimeError for what does not fit.
+    Raise ValueError, TypeError or RuntimeError for wrong arguments.
     """
 
     _state_name = "hidden[{}]"
@@ -271,5 +273,5 @@ class LSTM(RNNBase):
         super().__init__("LSTM", *args, **kwargs)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> Any:
-        """Return (output, (last h, last c)). hx: (first h, first c), zeros when left out."""
+        """Return (output, (last h, last c)). hx: (first h, first c), by default zeros."""
         return self._run(input, None if hx is None else tuple(hx))

@@ -1,4 +1,4 @@
-"""Embedding: a table of vectors looked up by index.
+"""Embedding layers: tables of vectors looked up by index.
 
 Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html
 """
@@ -27,7 +27,7 @@ _DEFAULTS = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
 
 
 class _Table(Module):
-    """What Embedding and EmbeddingBag share: a table of vectors, one of which may stand for padding."""
+    """The base of Embedding and EmbeddingBag: a table of vectors, one of which may represent padding."""
 
     _within = "Padding_idx"
 
@@ -56,7 +56,7 @@ class _Table(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **settings: Any) -> Self:
-        """Return a layer around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
+        """Return a layer with the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
         if embeddings.dim() != 2:
             message = "Embeddings parameter is expected to be 2-dimensional"
             raise fail(AssertionError, message, "One row for each index.")
@@ -66,7 +66,7 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """Rows of `weight` (num_embeddings, embedding_dim) picked by an integer tensor of any shape (*).
+    """Rows of `weight` (num_embeddings, embedding_dim), selected by an integer tensor of any shape (*).
 
     The result has shape (*, embedding_dim). The row `padding_idx` starts at zero and gets no gradient.
 
@@ -96,7 +96,7 @@ class Embedding(_Table):
         self._make_table(padding_idx, _weight, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the rows of the table that `input` names."""
+        """Return the rows of the table at the indices `input`."""
         return F.embedding(
             input,
             self.weight,
@@ -114,11 +114,11 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Rows of `weight` (num_embeddings, embedding_dim), joined bag by bag: their sum, mean or maximum, (bags,
+    """The sum, mean or maximum of rows of `weight` (num_embeddings, embedding_dim) for each bag of indices: (bags,
     embedding_dim).
 
-    Input: (bags, n) of row numbers, or (all,) with offsets (bags,): where each bag begins. The row `padding_idx` starts
-    at zero and does not count.
+    Input: row numbers (bags, n), or (all,) with offsets (bags,), the start of each bag. The row `padding_idx` starts at
+    zero and is not counted.
     """
 
     _within = "padding_idx"

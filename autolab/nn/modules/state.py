@@ -1,4 +1,4 @@
-"""Saving a module's state to a dict and loading it back.
+"""Save a module's state to a dict, and load it again.
 
 Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict
 """
@@ -17,7 +17,7 @@ from autolab.nn.parameter import Parameter
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """The keys that `load_state_dict` missed and those that it could not place."""
+    """The result of `load_state_dict`: missing keys, and keys that belong to no parameter or buffer."""
 
     __slots__ = ()
 
@@ -45,9 +45,9 @@ class ModuleState:
         prefix: str = "",
         keep_vars: bool = False,
     ) -> dict[str, Any]:
-        """Return an OrderedDict of all parameters and persistent buffers, keys like "0.weight".
+        """Return an OrderedDict of all parameters and persistent buffers, with keys like "0.weight".
 
-        The tensors are detached but share memory with the module; `keep_vars=True` gives the parameters themselves.
+        The tensors are detached but share memory with the module; `keep_vars=True` returns the parameters themselves.
         """
         if destination is None:
             destination = OrderedDict()
@@ -62,7 +62,7 @@ class ModuleState:
         return destination
 
     def _own_state(self):
-        """Return own parameters and persistent buffers, by name."""
+        """Return the module's own parameters and persistent buffers by name, without submodules."""
         hidden = self._non_persistent_buffers_set
         persistent = {n: value for n, value in self._buffers.items() if n not in hidden}
         tables = {**self._parameters, **persistent}
@@ -80,9 +80,9 @@ class ModuleState:
     ) -> _IncompatibleKeys:
         """Copy `state_dict` into this module's parameters and buffers.
 
-        With `strict` every key must match. With `assign` the given tensors become the parameters instead of being
-        copied. Returns the named tuple `(missing_keys, unexpected_keys)`. Raises RuntimeError naming every missing
-        and unexpected key and every wrong shape; nothing has been copied then (PyTorch copies what fits, and raises).
+        With `strict`, every key must match. With `assign`, the given tensors become the parameters instead of being
+        copied. Return the named tuple `(missing_keys, unexpected_keys)`. Raise RuntimeError with every missing or
+        unexpected key and every wrong shape; then nothing is copied (PyTorch copies the matching entries, and raises).
         """
         if not isinstance(state_dict, Mapping):
             raise fail(
@@ -110,7 +110,8 @@ class ModuleState:
     ):
         """Load this module's own entries. Override it to read older versions (`local_metadata["version"]`).
 
-        If `local_metadata` has a list "later", copies are appended to it instead of being made: all is checked first.
+        If `local_metadata` has a list "later", append the copies to it instead of making them, so that all entries are
+        checked first.
         """
         later, assign = local_metadata.get("later"), local_metadata.get("assign_to_params_buffers")
         own = self._own_state()
@@ -131,7 +132,7 @@ class ModuleState:
                 unexpected_keys.append(key)
 
     def _load_one(self, name, key, current, given, assign):
-        """Put `given` into the parameter or buffer `name`. Returns what went wrong, or None."""
+        """Load `given` into the parameter or buffer `name`. Return an error text, or None."""
         try:
             with no_grad():
                 if not assign:
@@ -153,14 +154,14 @@ class ModuleState:
 
 
 def _fitting(key, current, given):
-    """Return (`given` in the shape of `current`, None), or (None, why it does not fit)."""
+    """Return (`given` in the shape of `current`, None), or (None, the reason why the shapes do not match)."""
     if not isinstance(given, Tensor):
         return None, (
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
             f"checkpoint but received {type(given)}"
         )
     if current.shape == () and given.shape == (1,):
-        given = given[0]  # scalars were saved with shape (1,) before PyTorch 0.4
+        given = given[0]  # before PyTorch 0.4, scalars were saved with shape (1,)
     if given.shape != current.shape:
         return None, (
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
@@ -170,7 +171,7 @@ def _fitting(key, current, given):
 
 
 class _Loading:
-    """One `load_state_dict`: it visits all modules and collects what is wrong and what has to be copied."""
+    """One call of `load_state_dict`: it visits all modules, and collects errors and the copies to make."""
 
     def __init__(self, metadata, assign):
         self.metadata, self.assign = metadata or {}, assign
@@ -178,7 +179,7 @@ class _Loading:
         self.keys = _IncompatibleKeys([], [])
 
     def plan(self, module, state_dict, prefix):
-        """Check the entries of `module` and of those below it."""
+        """Check the entries of `module` and its submodules."""
         metadata = {**self.metadata.get(prefix[:-1], {}), "later": self.copies}
         if self.assign:
             metadata["assign_to_params_buffers"] = True
@@ -190,7 +191,7 @@ class _Loading:
                 self.plan(child, below, start)
 
     def wrong_keys(self):
-        """Return PyTorch's words for the missing and the unexpected keys."""
+        """Return PyTorch's text about missing and unexpected keys."""
         titled = zip(("Missing", "Unexpected"), self.keys)
         return [
             "{} key(s) in state_dict: {}. ".format(title, ", ".join(f'"{name}"' for name in names))

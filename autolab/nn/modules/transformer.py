@@ -1,4 +1,4 @@
-"""Transformers: attention and small networks, layer over layer.
+"""Transformers: stacked layers of attention and feed-forward networks.
 
 Source: https://docs.pytorch.org/docs/stable/nn.html#transformer-layers
 """
@@ -39,7 +39,7 @@ def _activation(activation):
 
 
 class _Layer(Module):
-    """What both kinds of layers share: attentions, a network of two Linear layers, norms and dropouts."""
+    """The base of both kinds of layers: attentions, a network of two Linear layers, norms and dropouts."""
 
     _attentions: tuple[str, ...] = ()
 
@@ -79,7 +79,7 @@ class _Layer(Module):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
     def _attend(self, attention, memory, mask, hidden, is_causal):
-        """Return a function of x: its attention to `memory`, or to itself if that is None."""
+        """Return a function of x: the attention of x to `memory`, or to x itself if `memory` is None."""
 
         def block(x):
             seen = x if memory is None else memory
@@ -88,7 +88,8 @@ class _Layer(Module):
         return block
 
     def _through(self, x, *attentions):
-        """Return x after all blocks, each added to its input and normalised before (norm_first) or after."""
+        """Return x after all blocks. Each block is added to its input, with normalisation before (norm_first) or
+        after."""
         for i, block in enumerate((*attentions, self._ff_block), 1):
             norm, drop = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
             x = x + drop(block(norm(x))) if self.norm_first else norm(x + drop(block(x)))
@@ -96,10 +97,10 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention, then a network of two Linear layers; each is added to its input and normalised.
+    """Self-attention, then a network of two Linear layers; each result is added to its input and normalised.
 
     src (S, N, d_model), (N, S, d_model) with batch_first, or (S, d_model). norm_first: normalise before instead of
-    after. activation: "relu", "gelu" or a function. Raises RuntimeError for another name.
+    after. activation: "relu", "gelu" or a function. Raise RuntimeError for another name.
     """
 
     _attentions = ("self_attn",)
@@ -120,10 +121,10 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's result, then a network of two Linear layers; each added and
-    normalised.
+    """Self-attention, attention to the encoder's result, then a network of two Linear layers; each result is added to
+    its input and normalised.
 
-    tgt and memory: as src of TransformerEncoderLayer, which see for the settings.
+    tgt and memory: shaped like src of TransformerEncoderLayer, which documents the settings.
     """
 
     _attentions = ("self_attn", "multihead_attn")
@@ -160,7 +161,8 @@ def _triangle(size, device=None, dtype=None):
 
 
 def _is_causal(mask, is_causal, length):
-    """Return whether the mask hides what comes later: as said, or, where nothing is said, by looking."""
+    """Return whether the mask hides later positions: `is_causal` if it is given, else the result of reading the
+    mask."""
     if is_causal is not None or mask is None:
         return is_causal is True
     triangle = _triangle(length, mask.device, mask.dtype)
@@ -172,9 +174,9 @@ def _copies(layer, count):
 
 
 class TransformerEncoder(Module):
-    """num_layers copies of a layer, one after the other, then a norm if one is given.
+    """A chain of num_layers copies of a layer, followed by a norm if one is given.
 
-    enable_nested_tensor, mask_check: settings that only make PyTorch faster; they change nothing here.
+    enable_nested_tensor, mask_check: settings that only make PyTorch faster; they have no effect here.
     """
 
     def __init__(
@@ -196,7 +198,8 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """Return the result of the last layer, shaped like src. is_causal: whether mask is the triangle; None: look."""
+        """Return the result of the last layer, shaped like src. is_causal: whether mask is the causal mask; None: find
+        out."""
         hidden = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src, mask, "mask")
         mask = canonical_mask(mask, "mask", src)
         causal = _is_causal(mask, is_causal, _length(src, self.layers[0].self_attn.batch_first))
@@ -207,7 +210,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """num_layers copies of a layer, one after the other, then a norm if one is given."""
+    """A chain of num_layers copies of a layer, followed by a norm if one is given."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -225,8 +228,8 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return the result of the last layer, shaped like tgt. tgt_is_causal: whether tgt_mask is the triangle; None:
-        look."""
+        """Return the result of the last layer, shaped like tgt. tgt_is_causal: whether tgt_mask is the causal mask;
+        None: find out."""
         causal = _is_causal(
             tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first)
         )
@@ -238,11 +241,11 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder over src and a decoder over tgt that looks at its result; all weights Xavier-uniform.
+    """An encoder for src and a decoder for tgt that attends to the encoder's result; all weights are Xavier-uniform.
 
     src (S, N, d_model), tgt (T, N, d_model); (N, S, d_model) with batch_first; or without N. Result: shaped like tgt.
-    settings: those of the layers, by keyword. Vaswani et al., "Attention Is All You Need" (2017). Raises RuntimeError
-    for sizes that do not fit.
+    settings: the layers' settings, by keyword. Vaswani et al., "Attention Is All You Need" (2017). Raise RuntimeError
+    for sizes that do not match.
     """
 
     def __init__(
@@ -306,5 +309,5 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: DeviceLike = None, dtype: DType | None = None
     ) -> Tensor:
-        """Return the mask (sz, sz) that hides what comes later: -inf above the diagonal, 0 elsewhere."""
+        """Return the causal mask (sz, sz), which hides later positions: -inf above the diagonal, 0 elsewhere."""
         return _triangle(sz, device, dtype)

@@ -1,4 +1,4 @@
-"""Layers that change an image's size, or cut it into patches.
+"""Layers that resize images or cut them into patches.
 
 Source: https://docs.pytorch.org/docs/stable/nn.html#vision-layers
 """
@@ -13,7 +13,7 @@ from autolab.nn.modules.layer import Layer
 
 
 class Upsample(Layer, function=F.interpolate):
-    """`F.interpolate`: images (N, C, H, W) resized to `size`, or by `scale_factor`."""
+    """Resize images (N, C, H, W) to `size`, or by `scale_factor`, with `F.interpolate`."""
 
     size: int | Sequence[int] | None = None
     scale_factor: float | tuple[float, ...] | None = None
@@ -35,7 +35,7 @@ class Upsample(Layer, function=F.interpolate):
 
 
 class PixelShuffle(Layer, function=F.pixel_shuffle):
-    """Channels as pixels: (…, C r², H, W) gives (…, C, H r, W r)."""
+    """Move channels into pixels: (…, C r², H, W) gives (…, C, H r, W r)."""
 
     upscale_factor: int
 

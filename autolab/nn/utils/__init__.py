@@ -1,4 +1,4 @@
-"""Helpers around parameters (`torch.nn.utils`). Source: https://docs.pytorch.org/docs/2.13/nn.html#utilities"""
+"""Utilities for parameters (`torch.nn.utils`). Source: https://docs.pytorch.org/docs/2.13/nn.html#utilities"""
 
 from autolab.engine import absent as _absent
 from autolab.nn.utils.clip import (  # noqa: F401

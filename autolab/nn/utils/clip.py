@@ -1,4 +1,4 @@
-"""Limiting gradients. Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.clip_grad_norm_.html"""
+"""Clip gradients. Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.clip_grad_norm_.html"""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def clip_grad_norm_(
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
 ) -> Tensor:
-    """Scale all gradients, in place, so that their common norm is at most `max_norm`. Returns the norm before.
+    """Scale all gradients in place, so that their total norm is at most `max_norm`. Return the norm before scaling.
 
-    Raises RuntimeError when the norm is nan or inf and `error_if_nonfinite`.
+    Raise RuntimeError if the norm is nan or inf and `error_if_nonfinite`.
 
     Example:
 

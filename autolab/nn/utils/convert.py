@@ -1,4 +1,4 @@
-"""All parameters as one vector and back.
+"""Convert parameters to one vector and back.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parameters_to_vector.html
 """
@@ -23,7 +23,7 @@ def _check_device(parameter, others):
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """The parameters flattened and joined into one vector, in their order."""
+    """Return the parameters flattened and joined into one vector, in order."""
     parameters = list(parameters)
     for parameter in parameters:
         _check_device(parameter, parameters[0].device)
@@ -31,7 +31,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Make the parameters slices of `vec`, in their order: the reverse of `parameters_to_vector`."""
+    """Set the parameters to slices of `vec`, in order: the inverse of `parameters_to_vector`."""
     if not isinstance(vec, Tensor):
         raise fail(
             TypeError,

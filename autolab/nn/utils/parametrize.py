@@ -1,4 +1,4 @@
-"""Parameters that are computed from others: `module.weight` becomes a function of a parameter that is trained.
+"""Parametrizations: `module.weight` is computed from another parameter, which is trained.
 
 Source: https://docs.pytorch.org/tutorials/intermediate/parametrizations.html
 """
@@ -23,7 +23,7 @@ def _register(module, name, tensor):
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, applied one after the other to `original`."""
+    """The parametrizations of one tensor, applied in order to `original`."""
 
     def __init__(self, modules: list[Module], original: Tensor) -> None:
         super().__init__(modules)
@@ -43,7 +43,7 @@ class ParametrizationList(ModuleList):
             self.original.data = value.detach()
 
     def forward(self) -> Tensor:
-        """Return the tensor that the parametrizations make of `original`."""
+        """Return the result of the parametrizations of `original`."""
         value = self.original
         for module in self:
             value = module(value)
@@ -53,10 +53,10 @@ class ParametrizationList(ModuleList):
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Make `module.<tensor_name>` the result of `parametrization`; the parameter becomes `original`.
+    """Make `module.<tensor_name>` the result of `parametrization`; the old parameter becomes `original`.
 
-    Raises ValueError when there is no such tensor, or the result has another shape or dtype (unless `unsafe`).
-    Returns the module.
+    Raise ValueError if there is no such tensor, or if the result has another shape or dtype (unless `unsafe`). Return
+    the module.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -108,7 +108,7 @@ def _check_result(tensor, parametrization, unsafe):
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Return whether `module` has parametrizations, or one of the tensor `tensor_name`."""
+    """Return whether `module`, or its tensor `tensor_name` if given, has parametrizations."""
     chains = module._modules.get("parametrizations")
     if not isinstance(chains, ModuleDict):
         return False
@@ -118,7 +118,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(
     module: Module, tensor_name: str, leave_parametrized: bool = True
 ) -> Module:
-    """Make `module.<tensor_name>` a parameter again: its present value, or the original; return the module."""
+    """Make `module.<tensor_name>` a parameter again, with its present value or the original one; return the module."""
     if not is_parametrized(module, tensor_name):
         message = f"Module {module} does not have a parametrization on {tensor_name}"
         raise fail(ValueError, message, "See module.parametrizations.")

@@ -1,4 +1,4 @@
-"""Sequences of different lengths in one batch: padded with zeros, or packed without them.
+"""Batches of sequences of different lengths: padded with zeros, or packed without padding.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_padded_sequence.html
 """
@@ -22,10 +22,11 @@ __all__ = [
 class PackedSequence(
     namedtuple("PackedSequence", "data batch_sizes sorted_indices unsorted_indices")
 ):
-    """Sequences, longest first, step by step: data (all steps, *), of which step t has batch_sizes[t] rows.
+    """Sequences sorted by length, longest first, and stored step by step: data (all steps, *) has batch_sizes[t] rows
+    for step t.
 
-    sorted_indices: the order in which they lie; unsorted_indices: the way back. Made by pack_padded_sequence and
-    pack_sequence.
+    sorted_indices: the order of the sequences; unsorted_indices: the inverse order. pack_padded_sequence and
+    pack_sequence make this object.
     """
 
     def __new__(cls, data, batch_sizes, sorted_indices=None, unsorted_indices=None):
@@ -34,7 +35,7 @@ class PackedSequence(
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Return the same with data of another dtype or on another device; `self` when nothing changes."""
+        """Return the sequence with data of another dtype or on another device; `self` if nothing changes."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -45,7 +46,7 @@ class PackedSequence(
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """Return the permutation that undoes the given one (a 1-d tensor of positions); None of None."""
+    """Return the inverse of a permutation (a 1-d tensor of positions); None for None."""
     if permutation is None:
         return None
     positions = autolab.arange(0, permutation.numel(), device=permutation.device)
@@ -58,10 +59,10 @@ def pack_padded_sequence(
     batch_first: bool = False,
     enforce_sorted: bool = True,
 ) -> PackedSequence:
-    """Pack input (steps, batch, *), or (batch, steps, *) with batch_first, whose sequence i has lengths[i] steps.
+    """Pack input (steps, batch, *), or (batch, steps, *) with batch_first; sequence i has lengths[i] steps.
 
-    enforce_sorted: the sequences already lie longest first; otherwise they are sorted. Raises RuntimeError for lengths
-    that are not sorted, not positive, or not as many as there are sequences."""
+    enforce_sorted: the sequences are already sorted, longest first; otherwise this function sorts them. Raise
+    RuntimeError for lengths that are not sorted, not positive, or not one per sequence."""
     if isinstance(lengths, Tensor):
         lengths = lengths.to(dtype=autolab.int64)
     else:
@@ -83,7 +84,7 @@ def pack_padded_sequence(
 
 
 def _batch_sizes(lengths, batch):
-    """Return how many sequences go on at each step; checks the lengths."""
+    """Check the lengths, and return how many sequences are still active at each step."""
     checks = [
         (
             len(lengths) == batch,
@@ -115,9 +116,9 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return (padded, lengths), the inverse of pack_padded_sequence; padded to total_length where it is given.
+    """Return (padded, lengths), the inverse of pack_padded_sequence; padded to total_length if given.
 
-    Raises ValueError when that is shorter than the longest sequence."""
+    Raise ValueError if total_length is shorter than the longest sequence."""
     data, batch_sizes, _, back = sequence
     sizes = batch_sizes.tolist()
     steps = len(sizes)
@@ -134,7 +135,7 @@ def pad_packed_sequence(
     row = step = 0
     while step < len(
         sizes
-    ):  # steps of one batch size in one piece, as PyTorch does: the graph then has as few nodes
+    ):  # as in PyTorch, join steps of equal batch size, so that the graph has as few nodes
         n, many = sizes[step], sizes.count(sizes[step])
         padded[step : step + many, :n] = data[row : row + many * n].view(many, n, *data.shape[1:])
         row, step = row + many * n, step + many
@@ -152,9 +153,9 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Return one tensor (longest, batch, *), or (batch, longest, *) with batch_first, of tensors (length_i, *).
+    """Return one tensor (longest, batch, *), or (batch, longest, *) with batch_first, from tensors (length_i, *).
 
-    Shorter ones are padded on the given side. Raises RuntimeError for what is no sequence, and for none."""
+    Shorter tensors are padded on the given side. Raise RuntimeError if `sequences` is not a sequence, or is empty."""
     message = ""
     if not isinstance(sequences, Iterable):
         message = f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"

@@ -1,4 +1,4 @@
-"""Spectral normalisation: a weight divided by its largest singular value, which power iterations estimate.
+"""Spectral normalisation: divide a weight by its largest singular value, estimated by power iterations.
 
 Miyato et al., "Spectral Normalization for Generative Adversarial Networks" (2018).
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.spectral_norm.html
@@ -23,10 +23,10 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Module:
-    """Divide `module.<name>` by its largest singular value before every forward. Returns the module.
+    """Divide `module.<name>` by its largest singular value before every forward. Return the module.
 
-    The module trains the parameter `<name>_orig`. dim: the dimension of the outputs; 0, or 1 for a transposed
-    convolution, unless given.
+    The parameter `<name>_orig` is trained. dim: the dimension of the outputs; by default 0, or 1 for a transposed
+    convolution.
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Parameter):
@@ -56,7 +56,7 @@ def spectral_norm(
                 for _ in range(n_power_iterations):
                     v.copy_(unit(matrix.T.mv(u)))
                     u.copy_(unit(matrix.mv(v)))
-        # Copies: the next forward changes the buffers before the backward of this one.
+        # Use copies, because the next forward changes the buffers before this backward pass runs.
         setattr(module, name, weight / u.clone().dot(matrix.mv(v.clone())))
 
     module.register_forward_pre_hook(normalise)
