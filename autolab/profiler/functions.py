@@ -46,8 +46,8 @@ def _reporting(f, code, report):
 
 @functools.cache
 def _composed(modules):
-    """(function, PyTorch's name of it) for every function that PyTorch shows as a call of its own, in the registry and
-    `modules`."""
+    """Return (function, PyTorch's name of it) for every function that PyTorch shows as a call of its own, in the
+    registry and `modules`."""
     from ..engine.ops.functions import METHODS, NAMESPACES
 
     names: dict[FunctionType, str] = {}

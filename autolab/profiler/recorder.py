@@ -114,7 +114,7 @@ class _TimedNamespace(namespaces.Namespace):
 
 
 def _in_its_thread(event):
-    """An observer's event that is heard only in the thread that the recorder watches."""
+    """Return an observer's event that is heard only in the thread that the recorder watches."""
 
     @functools.wraps(event)
     def heard(self, *args, **kwargs):

@@ -29,7 +29,7 @@ def refuse(message, note=AGAIN):
 
 
 def weights_only_failed(error):
-    """The error that `torch.load(weights_only=True)` raises, of the unpickler's own one."""
+    """Return the error that `torch.load(weights_only=True)` raises, of the unpickler's own one."""
     message = str(error)
     if "was not an allowed global by default." in message:
         text = (
@@ -84,7 +84,7 @@ _KINDS = (
 
 
 def kind_note(head):
-    """A sentence about what a file that begins with the bytes `head` seems to be, if it is a well-known kind."""
+    """Return a sentence about what a file that begins with the bytes `head` seems to be, if it is a well-known kind."""
     for pattern, kind in _KINDS:
         if re.match(pattern, head):
             return f"This file is not a checkpoint but {kind}."

@@ -16,7 +16,7 @@ PROTOCOL_VERSION = 1001
 
 
 def load(file, restore, weights_only, pickle_load_args):
-    """What the file holds. Raises as `torch.load` does."""
+    """Return what the file holds. Raises as `torch.load` does."""
     content = file.read()
     if content[257:262] == b"ustar":
         note = "Written by PyTorch before 0.1.11, or a tar archive. Load it in PyTorch and save it again; an archive has to be unpacked."

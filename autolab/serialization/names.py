@@ -41,7 +41,7 @@ def _unsupported(name):
 
 
 def _encode(text, encoding="utf-8"):
-    """How protocol 2 writes bytes: a text in latin1."""
+    """Return how protocol 2 writes bytes: a text in latin1."""
     if type(text) is not str or encoding not in ("latin1", "utf-8", "ascii"):
         raise refuse(
             f"_codecs.encode got {type(text).__name__}, {encoding!r}",
@@ -72,7 +72,7 @@ _allowed: dict = {}
 
 
 def allowed_globals():
-    """What a file may name, by its full name in PyTorch."""
+    """Return what a file may name, by its full name in PyTorch."""
     if not _allowed:
         from autolab.nn.parameter import Parameter
 
@@ -145,7 +145,8 @@ def user_globals():
 
 
 def name_in_files(thing):
-    """(module, name) of a class or function as PyTorch knows it: autolab's are named by where PyTorch has them."""
+    """Return (module, name) of a class or function as PyTorch knows it: autolab's are named by where PyTorch has
+    them."""
     module, name = thing.__module__, thing.__qualname__
     if module == "autolab" or module.startswith("autolab."):
         for place in ("nn", "optim", "optim.lr_scheduler"):
@@ -158,14 +159,14 @@ def name_in_files(thing):
 
 
 def in_python3(module, name):
-    """The name in Python 3 of what a pickle of protocol 2 names as Python 2 did."""
+    """Return the name in Python 3 of what a pickle of protocol 2 names as Python 2 did."""
     if (module, name) in _compat_pickle.NAME_MAPPING:
         return _compat_pickle.NAME_MAPPING[module, name]
     return _compat_pickle.IMPORT_MAPPING.get(module, module), name
 
 
 def find_here(module, name):
-    """The object that a trusted file names: PyTorch's classes are found in autolab."""
+    """Return the object that a trusted file names: PyTorch's classes are found in autolab."""
     module, name = in_python3(module, name)
     full = f"{module}.{name}"
     if full in allowed_globals():

@@ -144,7 +144,7 @@ class Archive:
         self.records = self._checked(self.zip.infolist(), size)
 
     def _checked(self, entries, size):
-        """The entries by name within the archive's folder."""
+        """Return the entries by name within the archive's folder."""
         folders, records, total = set(), {}, 0
         for entry in entries:
             folder, slash, name = entry.filename.partition("/")
@@ -197,14 +197,15 @@ class Archive:
         return records
 
     def read(self, name):
-        """The content of a small record. Raises RuntimeError when it is damaged."""
+        """Return the content of a small record. Raises RuntimeError when it is damaged."""
         try:
             return self.zip.read(self.records[name])
         except _DAMAGE as error:
             raise corrupted(f"reading file {name}: {error}") from error
 
     def array(self, name, nbytes):
-        """A record as an array of bytes. Raises RuntimeError when it is missing, damaged, or not of this size."""
+        """Return a record as an array of bytes. Raises RuntimeError when it is missing, damaged, or not of this
+        size."""
         entry = self.records.get(name)
         if entry is None:
             raise corrupted(
@@ -272,8 +273,8 @@ def _load_zip(archive, restore, weights_only, pickle_load_args):
 
 
 def checked_id(kind, key, location, numel):
-    """The key of a storage, when what names it makes sense. Raises UnpicklingError otherwise, NotImplementedError for
-    quantised ones."""
+    """Return the key of a storage, when what names it makes sense. Raises UnpicklingError otherwise,
+    NotImplementedError for quantised ones."""
     if isinstance(kind, Unsupported):
         kind()
     if not isinstance(kind, StorageType):
@@ -286,7 +287,7 @@ def checked_id(kind, key, location, numel):
 
 
 def swapped(raw, kind):
-    """The bytes of each number in the other order."""
+    """Return the bytes of each number in the other order."""
     return raw if kind.itemsize == 1 else raw.view(f"u{kind.itemsize}").byteswap().view(np.uint8)
 
 
@@ -308,7 +309,7 @@ class _Trusting(pickle.Unpickler):
 
 
 def short_name(path):
-    """The file's name without its ending, as it may be used for the folder within an archive."""
+    """Return the file's name without its ending, as it may be used for the folder within an archive."""
     return (
         re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(os.fspath(path)))[0]) or "archive"
     )

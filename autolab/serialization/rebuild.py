@@ -54,21 +54,21 @@ class UntypedStorage:
         self.raw, self.device = raw, device
 
     def nbytes(self):
-        """Its size in bytes."""
+        """Return its size in bytes."""
         return self.raw.size
 
     size = __len__ = nbytes
 
     def to(self, *, device):
-        """The same bytes on another device. Raises RuntimeError when there is no such device."""
+        """Return the same bytes on another device. Raises RuntimeError when there is no such device."""
         return UntypedStorage(self.raw, device_at(str(device)))
 
     def cpu(self):
-        """The same bytes on the CPU."""
+        """Return the same bytes on the CPU."""
         return UntypedStorage(self.raw)
 
     def cuda(self, device=None):
-        """The same bytes on a GPU."""
+        """Return the same bytes on a GPU."""
         index = getattr(device, "index", device)
         return self.to(device="cuda" if index is None else f"cuda:{index}")
 
@@ -77,7 +77,8 @@ class UntypedStorage:
 
 
 def device_at(location):
-    """The device that a file or `map_location` names. Raises RuntimeError, in torch's words, when it is not here."""
+    """Return the device that a file or `map_location` names. Raises RuntimeError, in torch's words, when it is not
+    here."""
     try:
         target = devices.device(location)
     except RuntimeError:
@@ -114,7 +115,7 @@ def device_at(location):
 
 
 def restorer(map_location):
-    """A function (storage, location) -> storage on its device, of what was given as `map_location`."""
+    """Return a function (storage, location) -> storage on its device, of what was given as `map_location`."""
 
     def usual(storage, location):
         return storage.to(device=location)
@@ -155,7 +156,7 @@ class Storage:
         self._flat = {}
 
     def flat(self, kind):
-        """All of it as a 1-d tensor of dtype `kind`, on its device."""
+        """Return all of it as a 1-d tensor of dtype `kind`, on its device."""
         if kind not in self._flat:
             raw = self.raw
             if kind == "bfloat16" and kind not in dtypes.BY_NAME:
@@ -171,7 +172,7 @@ class Storage:
         return self._flat[kind]
 
     def tensor(self, offset, size, stride, kind):
-        """A tensor that looks into it; offset and strides in elements. Raises UnpicklingError when it would look
+        """Return a tensor that looks into it; offset and strides in elements. Raises UnpicklingError when it would look
         beyond."""
         flat = self.flat(kind)
         _check_place(offset, size, stride, flat.numel(), flat.dtype.itemsize)

@@ -1,4 +1,4 @@
-"""What the learner's code calls the results of a call that is running: read from its assignment."""
+"""Find the variable names that the learner's code assigns to the results of a call that is still running."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ LONGEST = 40
 
 
 def to_grad(frame: FrameType | None, count: int) -> list[str]:
-    """Names for the `count` results of the `grad()` that `frame` runs in or under; "" for one that gets none, and for
-    all when it was not the learner's code that called."""
+    """Return names for the `count` results of the `grad()` call that `frame` runs in. A result without a name gets "".
+    All names are "" if code other than the learner's made the call."""
     while frame is not None and (frame.f_code.co_name != "grad" or not names.ours(frame)):
         frame = frame.f_back
     while frame is not None and frame.f_code.co_name == "grad" and names.ours(frame):
-        frame = frame.f_back  # that of `torch.autograd`, over the core's
+        frame = frame.f_back  # the frame of `torch.autograd`, which calls the core
     if frame is None or names.ours(frame):
         return [""] * count
     place = Place(frame, frame.f_lasti, frame.f_lineno)
@@ -34,7 +34,7 @@ def to_grad(frame: FrameType | None, count: int) -> list[str]:
 
 
 def _named(target: Any, value: Any, call: Any, count: int) -> list[str]:
-    """Names of the call's results where `target = value`."""
+    """Return the names of the call's results when the statement is `target = value`."""
     if value is call and isinstance(target, ast.Tuple | ast.List):
         return [_text(t) for t in target.elts] if len(target.elts) == count else []
     if value is call:

@@ -1,7 +1,8 @@
 """Group the steps of a trace as a learner meets them: one beat for each node and direction, with a title and two lines.
 
-`beats(trace)` goes through the frames once. A beat's `parts` are the frames that tell something; the frames between
-them (saved values freed, `.grad` set) belong to the part before. `tell(trace)` is what a page gets.
+`beats(trace)` goes through the frames once. The `parts` of a beat are the frames that show something new; the frames
+between them (saved values freed, `.grad` set) belong to the part before. `tell(trace)` returns the data that a page
+needs.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ class Beat:
     node  : the node that it is about, on whose card the parts happen.
     title : the node in the learner's words.
     first, last : the frames that it spans, both included.
-    parts : frames to stop at within it, the last one last; (last,) where there is only one.
-    says  : two lines, the second may be ""; names and numbers of the learner stand between backticks.
-    notes : for each part the line that is said at it in the place of the second.
+    parts : frames to stop at within the beat, in order; (last,) if there is only one.
+    says  : two lines; the second may be "". The learner's names and numbers stand between backticks.
+    notes : for each part, the line that replaces the second line of `says` at that part.
     """
 
     phase: str
@@ -97,7 +98,7 @@ def _closed(beat: _Open, names: Names, said: bool) -> Beat:
 
 
 class Names:
-    """What the nodes of a trace are called in the learner's words, and on which card each of them stands."""
+    """The learner's name for each node of a trace, and the card on which each node is shown."""
 
     def __init__(self, trace: Trace, folding: Folding):
         self.trace, self.folding = trace, folding
@@ -115,7 +116,8 @@ class Names:
         self._titles: dict[str, str] = {}
 
     def _numbered_layers(self) -> dict[str, str]:
-        """Return a name for each module that stands on one card; those with a number for a name count by type."""
+        """Return a name for each module that is shown on one card. Modules named only by a number are counted by
+        type."""
         count: dict[str, int] = {}
         found = {}
         parts = [part for part in self.folding.parts.values() if part.kind == "module"]
@@ -129,11 +131,12 @@ class Names:
         return found
 
     def layer(self, part: str) -> str:
-        """Return the name of a module's part: "Linear 2" where the learner gave it only a number."""
+        """Return the name of a module's part: "Linear 2" if the learner's code has only a number for it."""
         return self._layers.get(part, self.folding.parts[part].name)
 
     def card(self, node: str) -> str:
-        """Return the node on whose card a node is told: its own, or that of the operation that it only prepares."""
+        """Return the node on whose card a node is shown: itself, or the operation that it only prepares an input
+        for."""
         node = self.folding.within.get(node, node)
         users = self.uses.get(node, [])
         if len(users) == 1 and self._merged(node, users[0]):
@@ -145,7 +148,7 @@ class Names:
         return "" if first.name else MERGED.get((first.op, second.op), "")
 
     def owner(self, frame: Frame) -> str:
-        """Return the card that a frame is told on; "" where it goes on with the beat before."""
+        """Return the card that a frame is shown on; "" if the frame continues the beat before."""
         if frame.event in ("accumulate", "return") and frame.phase == "backward":
             return ""
         if frame.event in ("hook", "rule") and self.trace.node(frame.node).kind != "op":
@@ -153,7 +156,8 @@ class Names:
         return self.card(frame.node) if frame.node else ""
 
     def tells(self, frame: Frame) -> bool:
-        """Return whether a frame is worth a stop: not what is only kept, freed or prepared on the same card."""
+        """Return whether to stop at a frame. Frames that only save, free or prepare values on the same card are passed
+        over."""
         if frame.event in ("free", "accumulate", "seed"):
             return False
         if frame.event == "compute":
@@ -164,7 +168,7 @@ class Names:
         return to.kind != "op" or self.card(to.id) != self.card(frame.node)
 
     def title(self, node: str) -> str:
-        """Return what a node is called: its variable, its layer, or its expression as far as it is short."""
+        """Return what a node is called: its variable, its layer, or its expression if that is short."""
         if node not in self._titles:
             self._titles[node] = self._title(self.trace.node(node))
         return self._titles[node]
@@ -180,7 +184,7 @@ class Names:
         return self.expression(node.id) or node.op.rstrip("_").replace("_", " ")
 
     def expression(self, node: str, outer: int = 0, depth: int = 5) -> str:
-        """Return a result as an expression of names and numbers, "" where it is too long or has no usual form."""
+        """Return a result as an expression of names and numbers; "" if it is too long or has no usual notation."""
         if not depth:
             return ""
         one = self.trace.node(node)
@@ -216,10 +220,10 @@ class Names:
 
 
 def tell(trace: Trace, folding: Folding | None = None) -> dict[str, Any]:
-    """Return what a page needs to tell a trace in beats.
+    """Return the data with which a page shows a trace in beats.
 
-    "beats": one after another; "titles": of nodes and of parts of the folding whose title is not their label; "merged":
-    nodes that are told on the card of another, with that card.
+    "beats": the beats in order; "titles": titles of nodes and of parts of the folding that differ from their labels;
+    "merged": for each node that is shown on another node's card, that other node.
     """
     folding = folding or Folding(trace)
     names = Names(trace, folding)
@@ -237,7 +241,7 @@ def tell(trace: Trace, folding: Folding | None = None) -> dict[str, Any]:
 
 
 class Sentences:
-    """The two lines that are said about a beat."""
+    """Write the two lines of text for a beat."""
 
     def __init__(self, names: Names, frames: Sequence[Frame], title: str):
         self.names, self.trace, self.frames, self.title = names, names.trace, frames, title
@@ -308,12 +312,12 @@ class Sentences:
         meta = self.trace.meta
         if meta.get("backward") != "dry":
             return ""
-        if meta.get("library") == "foreign":  # the steps of a learner's own engine
+        if meta.get("library") == "foreign":  # the steps of an engine that the learner wrote
             return meta.get("why", "").replace("Rehearsed: ", "Preview: ")
         return "Preview: backward() has not run, so nothing was changed."
 
     def _handed(self, sent: Sequence[Frame]) -> str:
-        """Say what a node hands to whom."""
+        """Say which gradient a node sends to which receivers."""
         receivers = dict.fromkeys(f.receiver for f in sent if f.receiver)
         if not receivers:
             return ""
@@ -354,14 +358,14 @@ class Sentences:
         return f"`{to}` receives a gradient of shape {list(value.shape)}."
 
     def _batch(self, frame: Frame) -> int:
-        """Return over how many rows the gradient of a bias is added up; 0 where it is not."""
+        """Return the number of rows over which a bias's gradient is summed; 0 if it is not summed over rows."""
         node, to = self.trace.node(frame.node), self.trace.node(frame.receiver or frame.node)
         if not node.shape or to.shape is None or len(node.shape) != len(to.shape) + 1:
             return 0
         return node.shape[0] if node.shape[1:] == to.shape else 0
 
     def _sums(self, sent: Sequence[Frame]) -> str:
-        """Say what the receivers hold now, where something was added."""
+        """Return the sentence about the receivers' totals, if something was added to them."""
         last: dict[str, Frame] = {
             f.receiver: f
             for f in self.frames
@@ -374,7 +378,9 @@ class Sentences:
                 continue
             terms = self._terms(receiver)
             total = frame.total.text
-            if not _adds_up(terms, total):  # a rule or a learner's engine replaced what was there
+            if not _adds_up(
+                terms, total
+            ):  # a rule or the learner's own engine replaced the earlier gradient
                 lines.append(_sentence(frame.text))
                 continue
             added = f"{' + '.join(terms)} = {total}" if len(terms) > 1 else total
@@ -388,7 +394,7 @@ class Sentences:
         return " ".join(lines)
 
     def _terms(self, receiver: str) -> list[str]:
-        """Return all that has arrived at a node in this pass up to the end of this beat."""
+        """Return all gradients that have arrived at a node in this pass up to the end of this beat."""
         run, end = self.frames[0].run, self.frames[-1].index
         found: list[str] = []
         for frame in self.names.arrivals.get((run, receiver), ()):
@@ -398,7 +404,7 @@ class Sentences:
         return found
 
     def _name(self, node: str) -> str:
-        """Return what a receiver is called; a parameter on this card without the name of its module."""
+        """Return what a receiver is called; for a parameter on this card, leave out the name of its module."""
         one = self.trace.node(node)
         if one.kind == "op":
             return self.names.title(self._card(node))
@@ -411,7 +417,7 @@ def _text(frame: Frame) -> str:
 
 
 def _adds_up(terms: Sequence[str], total: str) -> bool:
-    """Return whether numbers as they are written add up to a total, as far as their rounding allows."""
+    """Return whether numbers, as they are displayed, add up to a total within their rounding."""
     numbers = [float(term.strip("()")) for term in terms]
     rounding = 0.01 * max([abs(number) for number in numbers], default=0)
     return not numbers or not abs(sum(numbers) - float(total)) > rounding
@@ -427,5 +433,5 @@ def _sentence(text: str) -> str:
 
 
 def _after(text: str) -> str:
-    """Return the note that follows the sentence of a computed value, if there is one."""
+    """Return the note that follows the sentence about a computed value; "" if there is none."""
     return _sentence(text.partition("; ")[2])

@@ -1,7 +1,7 @@
-"""Collects nodes, edges, saved tensors and frames while a trace is made, and freezes them as a `Trace` at the end.
+"""Collect nodes, edges, saved tensors and frames while a trace is made, then freeze them as a `Trace`.
 
-Two makers share it: `graph.py` walks an existing grad_fn graph, `record.py` watches operations as they run and falls
-back on the walk for history that is older than the recording.
+Two modules use it: `graph.py` goes through an existing grad_fn graph, and `record.py` watches operations as they run.
+For history that is older than the recording, `record.py` also reads the existing graph.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ _KINDS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 @functools.lru_cache(maxsize=256)  # a loop meets the same few numbers again and again
 def _value_of_literal(item: Any, kind: str, sign: str) -> Value:
-    """`sign`: tells numbers apart that are equal and are written differently, as 0.0 and -0.0."""
+    """Return the Value of a number in the learner's code. `sign` distinguishes numbers that are equal but written
+    differently, such as 0.0 and -0.0."""
     return Value.of_literal(item, written(item), kind)
 
 
 class Builder:
-    """See the module's docstring. `weak` lets tensors and graph nodes die while a long recording goes on; without
-    `values` or `formulas` the trace has none, and a big graph is done sooner."""
+    """Collect the parts of a trace. With `weak`, tensors and graph nodes may be freed while a long recording goes on.
+    Without `values` or `formulas` the trace has none, so a big graph is traced faster."""
 
     def __init__(
         self, reader: Reader, *, weak: bool = False, values: bool = True, formulas: bool = True
@@ -58,8 +59,8 @@ class Builder:
         self.reader, self.values, self.formulas, self.recording = reader, values, formulas, weak
         self.nodes: list[Draft] = []
         self._by_id: dict[str, Draft] = {}
-        self.given = 0  # nodes that no operation made
-        self._unnamed: list[Draft] = []  # leaves
+        self.given = 0  # number of nodes that no operation made
+        self._unnamed: list[Draft] = []  # leaves without a name
         self.edges: list[EdgeDraft] = []
         self.saved: list[SavedDraft] = []
         self.film = Film(self)
@@ -71,13 +72,13 @@ class Builder:
         self._saved_of: dict[str, list[SavedDraft]] = {}
         self._looked: dict[
             int, tuple[Facts, Value | None, Any]
-        ] = {}  # saved tensor -> it, which thereby keeps its id
+        ] = {}  # saved tensor -> its SavedDraft, so that the same tensor keeps the same id
         self._edge_at: dict[tuple[str, int], EdgeDraft] = {}
         self._outputs_seen: dict[tuple[str, int], Value] = {}
         self._saved_outputs: dict[
             Any, tuple[str, int, Any]
-        ] = {}  # the data of a saved result that has no gradient
-        # Of an existing graph, for what is computed again: nodes by id, and what is at hand of results and constants.
+        ] = {}  # the data node of a saved result that has no gradient
+        # For an existing graph whose values are recomputed: nodes by id, and the available results and constants.
         self.fns: dict[str, Any] = {}
         self.raw: dict[tuple[str, int], Any] = {}
 
@@ -92,12 +93,12 @@ class Builder:
         return draft
 
     def has_unnamed_leaves(self) -> bool:
-        """Whether a leaf has no name yet."""
+        """Return whether a leaf has no name yet."""
         self._unnamed = [draft for draft in self._unnamed if not draft.name]
         return bool(self._unnamed)
 
     def take_back(self, draft: Draft) -> None:
-        """Forgets the node that was added last, with its lines and its frame."""
+        """Remove the node that was added last, with its edges and its frame."""
         assert (
             self.nodes.pop() is self._by_id.pop(draft.id) is draft
             and self.film.shots.pop().node == draft.id
@@ -110,7 +111,7 @@ class Builder:
         return self._by_id[node_id]
 
     def value_of(self, item: Any, dtype: str = "") -> Value | None:
-        """The Value of a tensor, an array or a number; None when values are not wanted."""
+        """Return the Value of a tensor, an array or a number; None if the trace keeps no values."""
         if not self.values:
             return None
         if isinstance(item, (np.ndarray, np.generic)):
@@ -122,11 +123,12 @@ class Builder:
         return Value.of(item, dtype)
 
     def facts(self, tensor: Any) -> dict[str, Any]:
-        """What a tensor says about itself, as fields of its node."""
+        """Return what a tensor knows about itself, as fields of its node."""
         return self.reader.facts(tensor)._asdict()
 
     def leaf(self, tensor: Any) -> str:
-        """The node of a tensor that requires grad and has no grad_fn; a new one when its value changed in place."""
+        """Return the node of a tensor that requires grad and has no grad_fn. Make a new node if its value was changed
+        in place."""
         found = self.by_tensor.get(tensor)
         if found is not None and self.draft(found).version == self.reader.version(tensor):
             return found
@@ -146,7 +148,8 @@ class Builder:
         return draft.id
 
     def constant(self, item: Any) -> str:
-        """The node of a value that does not require grad: a tensor, the raw array kept of one, a number, or UNKNOWN."""
+        """Return the node of a value that does not require grad: a tensor, the raw array saved of one, a number, or
+        UNKNOWN."""
         if item is UNKNOWN:
             return self.add("data", missing=self.reader.unkept).id
         if isinstance(item, (bool, int, float, complex)):
@@ -185,13 +188,13 @@ class Builder:
         return _value_of_literal(item, kind, sign) if self.values else None
 
     def _unchanged(self, node_id: str, tensor: Any) -> bool:
-        """Whether a tensor still has the value that its node shows, as its version tells."""
+        """Return whether a tensor still has the value that its node shows, judging by its version counter."""
         version = self.draft(node_id).version
         return version is None or not is_tensor(tensor) or version == self.reader.version(tensor)
 
     def unlike(self, draft: Draft, given: Mapping[str, Any]) -> frozenset[str]:
-        """Return the operands that NumPy changed since their nodes took the numbers: no version tells, so tensors of
-        few numbers are compared."""
+        """Return the operands that NumPy changed after their nodes recorded the numbers. NumPy changes no version
+        counter, so small tensors are compared."""
         return frozenset(
             name
             for name, (parent, _) in draft.operands.items()
@@ -206,11 +209,11 @@ class Builder:
             return False
         try:
             return not reader.shows(known, tensor)
-        except RuntimeError:  # within a transform of torch.func nothing can be read
+        except RuntimeError:  # inside a torch.func transform nothing can be read
             return False
 
     def place(self, tensor: Any, node_id: str, nr: int = 0) -> None:
-        """Notes that `tensor` is result `nr` of a node; it may have been another one's before."""
+        """Note that `tensor` is result `nr` of a node; before, it may have been a result of another node."""
         self.by_tensor.put(tensor, node_id)
         if nr or self.output_nr.get(tensor):
             self.output_nr.put(tensor, nr)
@@ -220,7 +223,7 @@ class Builder:
         self.cuts.remember(tensor, draft.id)
 
     def tensor(self, tensor: Any) -> tuple[str, int]:
-        """(node id, output number) of any tensor, known or not; older history is taken from its graph."""
+        """Return (node id, output number) of any tensor. If the tensor is new, read its history from its graph."""
         fn = self.reader.grad_fn(tensor)
         if fn is not None:
             if (node_id := self.by_fn.get(fn)) is None:
@@ -237,14 +240,14 @@ class Builder:
         return (self.cuts.node(tensor) or self.constant(tensor)), 0
 
     def root(self, tensor: Any) -> str:
-        """The node of a result that was asked for; its own values are at hand."""
+        """Return the node of a result that the caller asked to trace; its own value is available."""
         node_id, nr = self.tensor(tensor)
         if self.draft(node_id).kind == "op":
             self.settle(node_id, nr, tensor)
         return node_id
 
     def settle(self, node_id: str, nr: int, tensor: Any) -> None:
-        """`tensor` is output `nr` of an operation: note what only the tensor knows."""
+        """Note facts about `tensor`, output `nr` of an operation, that only the tensor itself knows."""
         draft = self.draft(node_id)
         if draft.tensor is None and nr == 0:
             facts = self.reader.facts(tensor)
@@ -258,7 +261,7 @@ class Builder:
             self.set_output(node_id, nr, tensor)
 
     def _is_as_made(self, tensor: Any) -> bool:
-        """Whether a result was never changed in place, as far as an existing graph tells."""
+        """Return whether a result was never changed in place, as far as an existing graph can tell."""
         return self.recording or not self.reader.version(tensor)
 
     # -- edges and saved tensors -------------------------------------------------------------------
@@ -281,7 +284,7 @@ class Builder:
         return self._edge_at.get((child, slot))
 
     def save(self, draft: Draft, fn: Any, entry: SavedEntry) -> None:
-        """Notes that `draft` keeps `entry` for its backward."""
+        """Note that `draft` saves `entry` for its backward pass."""
         source, nr = self._source_of(draft, entry)
         if nr and source == draft.id and entry.tensor is not None and not self.recording:
             self._saved_outputs[self.reader.data_key(entry.tensor)] = draft.id, nr, entry.tensor
@@ -308,11 +311,12 @@ class Builder:
             facts.version,
             facts.bytes,
         )
-        given = source is not None and self.draft(source).kind != "op"  # lives anyway
+        given = source is not None and self.draft(source).kind != "op"  # in memory anyway
         made.memory = 0 if given else self._memories(entry.tensor)
 
     def _look(self, tensor: Any) -> tuple[Any, Value | None]:
-        """What a saved tensor says and holds; of an existing graph, in which nothing changes, it is asked once."""
+        """Return the facts and the value of a saved tensor. In an existing graph nothing changes, so read them only
+        once."""
         found = self._looked.get(id(tensor))
         if found is None:
             found = self.reader.facts(tensor), self.value_of(tensor), tensor
@@ -324,7 +328,7 @@ class Builder:
         return self._saved_of.get(node_id, ())
 
     def _source_of(self, draft: Draft, entry: SavedEntry) -> tuple[str | None, int]:
-        """(node id, output number) of what was saved."""
+        """Return (node id, output number) of a saved tensor."""
         if entry.name in draft.operands:
             return draft.operands[entry.name]
         outputs = draft.record.outputs if draft.record is not None else ()
@@ -341,7 +345,7 @@ class Builder:
 
     # -- an existing graph -------------------------------------------------------------------------
     def graph(self, fns: Iterable[Any]) -> None:
-        """Adds what is not known yet of the graph behind `fns`, oldest operation first, without recursion."""
+        """Add the nodes behind `fns` that are not known yet, oldest operation first, without recursion."""
         known = self.by_fn.get
         found = {fn: fn.next_functions for fn in fns if known(fn) is None}
         if not found:
@@ -369,11 +373,11 @@ class Builder:
         saved = {name: item for name, item in kept if item.__class__ is SavedEntry}
         attrs = {name: plain(item) for name, item in kept if name not in saved}
         parents = [
-            None if attrs and names and attrs.get(f"{names[slot]}_sym_sizes_opt") == [0]  # a convolution without bias says so
+            None if attrs and names and attrs.get(f"{names[slot]}_sym_sizes_opt") == [0]  # a convolution saves whether it has a bias
             else self._parent(fn, slot, parent, record, names, saved)
             for slot, (parent, _) in enumerate(inputs)
         ]  # fmt: skip
-        extras = [  # operands that never get a gradient but are kept (an index, a mask, class labels)
+        extras = [  # operands that never get a gradient but are saved (an index, a mask, class labels)
             (name, self.constant(entry.tensor))
             for name, entry in saved.items()
             if name in beside and entry.tensor is not None and not entry.tensor.requires_grad
@@ -443,7 +447,7 @@ class Builder:
                 else known
             )
         if names is None:
-            return None  # an operation unknown to the registry: nothing tells an operand from an argument left out
+            return None  # an operation unknown to the registry: an operand can't be told from an omitted argument
         operand, entry = self.reader.operand(fn, slot), saved.get(names[slot])
         if (
             entry is not None
@@ -460,7 +464,7 @@ class Builder:
         return self.constant(operand)
 
     def _learn(self, tensor: Any) -> None:
-        """A saved tensor that is another operation's result tells that result's value."""
+        """Take the value of a result from a saved tensor, which is the result of another operation."""
         fn = None if tensor is None else self.reader.grad_fn(tensor)
         if not self.values or fn is None:
             return
@@ -472,11 +476,11 @@ class Builder:
             self.set_output(node_id, tensor.output_nr, tensor)
 
     def set_output(self, node_id: str, nr: int, tensor: Any) -> None:
-        """`tensor` is output `nr` of an operation of an existing graph, or of one in a recording."""
+        """Note that `tensor` is output `nr` of an operation in an existing graph or in a recording."""
         draft = self.draft(node_id)
         shown = [draft.value] * (nr == 0) + [output.value for output in draft.outputs[nr : nr + 1]]
         if self.recording and shown and None not in shown:
-            return  # seen when it was computed; by now it may have been changed in place
+            return  # seen when it was computed; it may have been changed in place since
         value = self.value_of(tensor)
         if value is None:
             return
@@ -495,14 +499,14 @@ class Builder:
 
     # -- names -------------------------------------------------------------------------------------
     def name(self, name: str, tensor: Any) -> None:
-        """`tensor` is called `name` in the learner's code; the first name counts."""
+        """Note that `tensor` is called `name` in the learner's code; the first name wins."""
         node_id, nr = self.find(tensor), 0
         if node_id is None:
             return
         draft = self.draft(node_id)
         draft.parameter = draft.parameter or is_parameter(tensor)
         if draft.kind == "data" and draft.version is None:
-            draft.version = self.reader.version(tensor)  # the graph keeps but the array
+            draft.version = self.reader.version(tensor)  # the graph keeps only the array
         if draft.kind == "op" and self.reader.grad_fn(tensor) is not None:
             nr = tensor.output_nr
             self.settle(node_id, nr, tensor)
@@ -514,7 +518,7 @@ class Builder:
             draft.change_output(nr, label=name)
 
     def _output_of(self, tensor: Any) -> int:
-        """Which result of its node a tensor without grad_fn is, such as the indices of `max`."""
+        """Return which result of its node a tensor without grad_fn is, such as the indices of `max`."""
         nr = self.output_nr.get(tensor)
         return (
             nr
@@ -523,7 +527,7 @@ class Builder:
         )
 
     def has_no_name(self, tensor: Any) -> bool:
-        """Whether a tensor of a recording is known and still without a name."""
+        """Return whether a tensor of a recording is known but has no name yet."""
         found = self.by_tensor.get(tensor)
         if found is None:
             return False
@@ -531,8 +535,8 @@ class Builder:
         return not (draft.outputs[nr].label if nr else draft.name)
 
     def find(self, tensor: Any) -> str | None:
-        """The node of a tensor, None when it is not part of the trace."""
-        # First by tensor: after an in-place operation it still bears its older node's name.
+        """Return the node of a tensor; None if it is not part of the trace."""
+        # Look up the tensor first: after an in-place operation it still has the name of its older node.
         found = self.by_tensor.get(tensor)
         if found is None and (fn := self.reader.grad_fn(tensor)) is not None:
             found = self.by_fn.get(fn)
@@ -548,16 +552,16 @@ class Builder:
 
     # -- the end -----------------------------------------------------------------------------------
     def finish(self, meta: dict[str, Any]) -> Trace:
-        """The frozen trace. `meta` as in `model.Trace`. Nothing else can be asked of the builder afterwards."""
+        """Return the frozen trace. `meta` as in `model.Trace`. The builder can't be used afterwards."""
         trace = self.ended(meta)()
-        self.__dict__.clear()  # its parts refer to it: without this, its tables would wait for the garbage collector
+        self.__dict__.clear()  # its parts refer to it: without this, its tables would stay until the garbage collector runs
         return trace
 
     def ended(
         self, meta: dict[str, Any], updates: Updates | None = None, marks: Iterable[Mark] = ()
     ) -> Callable[[], Trace]:
-        """What writes out the trace, from what tensors and nodes say now; of a recording also from what changed leaves,
-        and where its code was."""
+        """Return a function that makes the trace from the present state of tensors and nodes. For a recording, it also
+        uses the changes of leaves and the source lines."""
         for draft in self.nodes:
             if draft.tensor is not None or draft.kind == "leaf":
                 draft.grad = self._grad_of(draft)
@@ -565,7 +569,7 @@ class Builder:
         return lambda: self._written(meta, updates, marks, states)
 
     def forget(self) -> None:
-        """The recording is over: lets go of what is no part of its trace."""
+        """Release everything that is not part of the finished trace, because the recording is over."""
         self._constants.clear()
         self._memories = Memories(self.reader)
         self.film.forget()
@@ -604,7 +608,7 @@ class Builder:
                 "devices": {name: self.reader.titles.get(name, unknown) for name in sorted(away)}
             }
         saved = with_states(self.saved, states)
-        if self.recording:  # it may go on, and its drafts change
+        if self.recording:  # the recording may go on and change its drafts
             return Trace(tuple(nodes), tuple(edges), saved, tuple(frames), groups, passes, meta)
         for draft in self.nodes:
             draft.tensor = None
@@ -613,7 +617,7 @@ class Builder:
     def _grad_of(self, draft: Draft) -> Value | None:
         tensor = draft.held() if draft.requires_grad else None
         if draft.kind == "leaf" and (tensor is None or self.by_tensor.get(tensor) != draft.id):
-            # The tensor is gone, or was changed in place since: then `.grad` is a later version's.
+            # The tensor is gone or was changed in place, so its `.grad` belongs to a later version.
             return self.film.last_grad(draft.id)
         grad = None if tensor is None else self.reader.grad(tensor)
         return None if grad is None else self.value_of(grad)

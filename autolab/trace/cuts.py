@@ -14,30 +14,32 @@ if TYPE_CHECKING:
 
 
 class Cuts:
-    """Part of a builder. `weak`: tensors may die meanwhile."""
+    """Find cuts for a builder. With `weak`, tensors may be freed in the meantime."""
 
     def __init__(self, builder: Builder, weak: bool) -> None:
         self.builder = builder
         self._memory: dict[
             Any, tuple[str, Any]
-        ] = {}  # -> node, and what gives the tensor back while it lives
+        ] = {}  # memory -> node, and a function that returns the tensor while it exists
         self._given = Seen(
             weak
-        )  # what detach() or .data gave -> (what gives its origin, "detach" or "data", the line)
+        )  # result of detach() or .data -> (function that returns its origin, "detach" or "data", the line)
 
     def remember(self, tensor: Any, node_id: str) -> None:
-        """Notes whose memory it is, so that `x.detach()` is recognised as x's later."""
+        """Note which node owns the tensor's memory, so that a later `x.detach()` is recognised as sharing x's
+        memory."""
         memory = self.builder.reader.memory(tensor)
         if memory is not None:
             self._memory[memory] = node_id, self.builder.by_tensor.hold(tensor)
 
     def gave(self, origin: Any, tensor: Any, how: str, source: Source | None) -> None:
-        """`detach()` or `.data` of `origin` gave `tensor`."""
+        """Note that `detach()` or `.data` of `origin` returned `tensor`."""
         if origin.requires_grad:
             self._given.put(tensor, (self.builder.by_tensor.hold(origin), how, source))
 
     def origin(self, tensor: Any) -> tuple[str, int] | None:
-        """The result that requires grad and whose memory `tensor` shares without requiring grad itself, or None."""
+        """Return the result that requires grad and shares its memory with `tensor`, which does not require grad itself;
+        None if there is none."""
         given = self._given.get(tensor)
         origin = given[0]() if given is not None else None
         if origin is not None:
@@ -45,7 +47,7 @@ class Cuts:
         memory = self.builder.reader.memory(tensor)
         node, held = self._memory.get(memory, (None, None))
         if given is None and isinstance(memory, int) and held is not None and held() is None:
-            return None  # PyTorch's memory is an address, which may have been given out again
+            return None  # PyTorch identifies memory by its address, which may have been reused
         draft = None if node is None else self.builder.draft(node)
         return (
             None
@@ -54,7 +56,7 @@ class Cuts:
         )
 
     def node(self, tensor: Any) -> str | None:
-        """A node for `tensor` when it is what detach() or .data of a known tensor gives, else None."""
+        """Return a node for `tensor` if it comes from detach() or .data of a known tensor, else None."""
         builder, origin = self.builder, self.origin(tensor)
         if origin is None:
             return None
@@ -76,8 +78,8 @@ class Cuts:
         return draft.id
 
     def meet(self, tensor: Any, frame: FrameType | None) -> None:
-        """Before an unknown constant is drawn: if the learner has a tensor that requires grad over the same memory,
-        this is its detach()."""
+        """Before drawing an unknown constant, check whether a variable of the learner's that requires grad has the same
+        memory; then the constant is its detach()."""
         builder = self.builder
         if (
             frame is None
@@ -98,7 +100,7 @@ class Cuts:
                 return
 
     def by_no_grad(self, draft: Draft, result: Any, node: Any) -> None:
-        """Notes that no_grad is why an operation has no node, where it is."""
+        """Note whether an operation has no grad_fn because it ran under no_grad."""
         if (
             node is None
             and draft.kind == "op"

@@ -1,4 +1,4 @@
-"""Nodes in the making, and the small rules about names, attributes and repeated leaves."""
+"""Unfinished nodes, edges and saved tensors, and small rules about names, attributes and repeated leaves."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ dot 14 s."""
 
 @dataclass(slots=True)
 class Draft(Kinds):
-    """A node in the making: the fields of `model.Node`, and what its formulas need."""
+    """An unfinished node: the fields of `model.Node`, and what its formulas need."""
 
     id: str
     kind: str
     op: str = ""
     grad_fn: str = ""
     name: str = ""
-    label: str = ""  # at the end
+    label: str = ""  # filled in at the end
     shape: tuple[int, ...] | None = None
     dtype: str = ""
     device: str = ""
     requires_grad: bool = False
     value: Value | None = None
-    grad: Value | None = None  # at the end
+    grad: Value | None = None  # filled in at the end
     grad_before: Value | None = None
     source: Source | None = None
     module: str = ""
-    scope: Any = None  # the call of a module that made it; see `scopes`
+    scope: Any = None  # the module call that made it; see `scopes`
     cut: str = ""
     version: int | None = None
     bytes: int | None = None
@@ -45,33 +45,33 @@ class Draft(Kinds):
     mark: str = ""
     outputs: tuple[Output, ...] = ()
     attrs: dict[str, Any] = field(default_factory=dict)
-    literal: str = ""  # a number as it stands in the learner's code
-    spelled: dict[str, str] = field(default_factory=dict)  # the same of attributes, by name
+    literal: str = ""  # a number as it is written in the learner's code
+    spelled: dict[str, str] = field(
+        default_factory=dict
+    )  # attributes, by name, as they are written there
     missing: str = ""  # why there is no value
-    again: bool = False  # whether the value was computed again
+    again: bool = False  # whether the value was recomputed
     record: Any = None  # the op's registry record, for formulas
     operands: dict[str, tuple[str, int]] = field(
         default_factory=dict
     )  # argument -> (parent id, its output number)
     unlike: frozenset[str] = (
         frozenset()
-    )  # operands that were changed before they were used here: their number is the one before
-    parameter: bool = False  # of a module
-    time: float | None = None  # seconds that it took
-    tensor: Any = (
-        None  # a function that gives the tensor, or None when it is gone: for names and `.grad`
-    )
+    )  # operands that were changed in place before their use here: they keep the number before the change
+    parameter: bool = False  # whether it is a module's parameter
+    time: float | None = None  # duration in seconds
+    tensor: Any = None  # returns the tensor, or None when it is freed: for names and `.grad`
 
     def held(self) -> Any:
-        """The tensor, None where it is gone or was never met."""
+        """Return the tensor; None if it was freed or never seen."""
         return None if self.tensor is None else self.tensor()
 
     def looked_at(self, tensor: Any) -> tuple[Draft, Value | None]:
-        """What `Builder._look` says of its first result, which is as it was."""
+        """Take over the facts that `Builder._look` found about the first result, which has not changed since."""
         return self, self.value
 
     def change_output(self, nr: int, **fields: Any) -> None:
-        """Exchanges fields of output `nr`."""
+        """Replace fields of output `nr`."""
         self.outputs = tuple(
             replace(o, **fields) if i == nr else o for i, o in enumerate(self.outputs)
         )
@@ -79,7 +79,7 @@ class Draft(Kinds):
 
 @dataclass(slots=True)
 class EdgeDraft:
-    """An edge in the making: the fields of `model.Edge` that are no formulas."""
+    """An unfinished edge: the fields of `model.Edge` except the formulas."""
 
     id: str
     parent: str
@@ -88,16 +88,16 @@ class EdgeDraft:
     slot: int
     differentiable: bool
     update: bool
-    alias: bool = False  # at the end
+    alias: bool = False  # filled in at the end
 
 
 @dataclass(slots=True)
 class SavedDraft:
-    """A saved tensor in the making: the fields of `model.Saved`."""
+    """An unfinished saved tensor: the fields of `model.Saved`."""
 
     node: str
     name: str
-    grad_fn: Any  # a function that gives the node, as `Draft.tensor`
+    grad_fn: Any  # a function that returns the node, like `Draft.tensor`
     source_node: str | None
     source_nr: int
     state: str
@@ -110,20 +110,21 @@ class SavedDraft:
     memory: int | None = None
 
     def saved(self, number: int, state: str) -> Saved:
-        """The finished record."""
+        """Return the finished record."""
         same = {name: getattr(self, name) for name in self.__slots__ if name != "grad_fn"}
         return Saved(f"s{number}", **same | {"state": state})
 
 
 class Seen:
-    """Objects by identity. With `weak`, an object may die; then its id no longer counts as seen."""
+    """A dictionary with objects as keys, by identity. With `weak`, objects may be freed; then their id no longer counts
+    as seen."""
 
     def __init__(self, weak: bool) -> None:
         self.weak = weak
         self._found: dict[int, tuple[Any, Any]] = {}
 
     def hold(self, item: Any) -> Any:
-        """A function that gives `item` back, or None once it is gone."""
+        """Return a function that returns `item`, or None once it is freed."""
         return weakref.ref(item) if self.weak else lambda: item
 
     def put(self, item: Any, what: Any) -> None:
@@ -135,14 +136,14 @@ class Seen:
 
 
 def place(names: list[str] | None) -> Any:
-    """A sort key that puts what is saved in the order of the operands, then the alphabet: libraries list it
+    """Return a sort key that orders saved tensors by operand and then alphabetically, because libraries list them
     differently."""
     places = {name: i for i, name in enumerate(names or ())}
     return lambda item: (places.get(item[0], len(places)), item[0])
 
 
 def slot_names(record: Any, count: int) -> list[str] | None:
-    """The argument names at a node's inputs, None when the record does not fit."""
+    """Return the argument names of a node's inputs; None if the record does not fit."""
     if record is None or not record.rules:
         return None
     if record.spread:
@@ -156,16 +157,17 @@ _OVERLOAD = re.compile(r"_(scalar|tensor|of_number|number|base|spread|raw)$")
 
 @functools.lru_cache(maxsize=1024)
 def operation_name(grad_fn: str) -> str:
-    """The operation behind a grad_fn name: "MulBackward0" -> "mul", "NllLossBackward0" -> "nll_loss"."""
+    """Return the operation that a grad_fn name stands for: "MulBackward0" -> "mul", "NllLossBackward0" ->
+    "nll_loss"."""
     head, found, tail = grad_fn.rpartition("Backward")
     base = head if found and (not tail or tail.isdigit() or tail == "s") else grad_fn
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", base).lower()
-    words = re.sub(r"(\d)_d(?=_|$)", r"\1d", words)  # MaxPool2D is max_pool2d
+    words = re.sub(r"(\d)_d(?=_|$)", r"\1d", words)  # MaxPool2D becomes max_pool2d
     return _OVERLOAD.sub("", words) or grad_fn
 
 
 def plain(item: Any) -> Any:
-    """An attribute as JSON."""
+    """Return an attribute as JSON data."""
     if item is None or isinstance(item, (bool, str)) or item.__class__ is int:
         return item
     if isinstance(item, (list, tuple)):
@@ -174,7 +176,7 @@ def plain(item: Any) -> Any:
 
 
 def mark_aliases(nodes: list[Draft], edges: list[EdgeDraft]) -> None:
-    """Notes which edges a picture replaces by another box of the parent's name."""
+    """Mark the edges that a picture replaces with another box of the same name as the parent."""
     ops = {draft.id for draft in nodes if draft.kind == "op"}
     children: dict[str, list[str]] = {}
     for edge in edges:
@@ -191,12 +193,12 @@ def mark_aliases(nodes: list[Draft], edges: list[EdgeDraft]) -> None:
 
 
 def fill_devices(known: dict[str, Draft], edges: list[EdgeDraft]) -> None:
-    """Devices that nothing told, from what a node is joined to. `known`: the nodes by id."""
+    """Fill in unknown devices from the neighbours of a node. `known`: the nodes by id."""
     if all(draft.shape is not None and draft.device in ("", "cpu") for draft in known.values()):
-        edges = []  # there is but one
+        edges = []  # there is only one device
     for edge in reversed(
         edges
-    ):  # operands are where the result is; only a copy comes from elsewhere
+    ):  # operands are on the result's device; only a copy reads from another one
         parent, child = known[edge.parent], known[edge.child]
         if (
             parent.kind == "op"
@@ -213,7 +215,7 @@ def fill_devices(known: dict[str, Draft], edges: list[EdgeDraft]) -> None:
 
 
 def name_overwritten(nodes: list[Draft]) -> None:
-    """What an in-place operation changed has the name of what it became: both are one tensor."""
+    """Give the value before an in-place operation the name of the result, because both are the same tensor."""
     for draft in reversed(nodes):
         found = draft.operands.get("self") if draft.op.endswith("_") and not draft.error else None
         before = None if found is None else nodes[int(found[0][1:])]

@@ -1,4 +1,4 @@
-"""The frames of a trace: what happened, step by step, noted while it happens and put into words at the end."""
+"""The frames of a trace: record each step while it happens, and write its sentence at the end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OF_TOTAL = "of its total"
 
 @dataclass(slots=True)
 class Shot:
-    """A frame in the making; texts and formulas come last, when every node has its label."""
+    """An unfinished frame. Its texts and formulas are added last, when every node has its label."""
 
     phase: str
     event: str
@@ -40,17 +40,19 @@ class Shot:
     value: Value | None = None
     total: Value | None = None
     upstream: Value | None = None  # the gradient that the node's rule was applied to
-    part: int = 0  # which contribution to the receiver's result `nr` this is in its run, from 1
-    note: str = ""  # what only the event knows: an error's message, the names of freed values
-    dropped: tuple[str, ...] = ()  # nodes whose gradient is gone by now
-    hooked: bool = False  # whether hooks had a say in what the node sends
-    name: str = ""  # of a gradient that was handed back
-    nr: int = 0  # the receiver's result that it belongs to
-    index: int = 0  # at the end
+    # which contribution to the receiver's result `nr` this is in its run, counted from 1
+    part: int = 0
+    # information that only the event has: an error's message, the names of freed values
+    note: str = ""
+    dropped: tuple[str, ...] = ()  # nodes whose gradient has been freed by now
+    hooked: bool = False  # whether hooks changed what the node sends
+    name: str = ""  # of a gradient that was returned
+    nr: int = 0  # the receiver's result that the gradient belongs to
+    index: int = 0  # filled in at the end
 
 
 class Film(Observer):
-    """Notes frames. The backward events are those of `engine.observe.Observer`, sent by the engine or by a replay.
+    """Record frames. The backward events are those of `engine.observe.Observer`, sent by the engine or by a replay.
 
     rehearsal: the events come from a replay that frees nothing, so frames say what backward() would free."""
 
@@ -58,18 +60,18 @@ class Film(Observer):
         self.builder, self._reader = builder, builder.reader
         self.shots: list[Shot] = []
         self.rehearsal = False
-        self.exchanged = False  # whether a rule of the engine is (a specimen)
+        self.exchanged = False  # whether a rule of the engine was replaced (a specimen)
         self.run = 0
         self.running = False
-        self.plans: list[Plan] = []  # of the passes so far
-        self.is_lost = False  # whether the pass that runs was given up
-        self._start = 0  # the shots there were before the pass that runs
-        self._inner = 0  # passes that run inside this one: a hook's, a checkpoint's
-        self._returning = False  # grad() has its gradients, and not handed them back yet
-        self._at = ""  # the node whose rule runs
-        self._fn: Any = None  # the engine's node of that id
+        self.plans: list[Plan] = []  # of all passes so far
+        self.is_lost = False  # whether recording of the current pass was given up
+        self._start = 0  # number of shots before the current pass
+        self._inner = 0  # number of passes running inside this one: in a hook or a checkpoint
+        self._returning = False  # grad() has its gradients but has not returned them yet
+        self._at = ""  # the node whose rule is running
+        self._fn: Any = None  # the engine's node with that id
         self._upstream: Value | None = None
-        self._arrived: Any = None  # the array of it, of a node's first result
+        self._arrived: Any = None  # the array of its gradient, for the node's first result
         # The gradient so far in this run and its value, per node and output.
         self._sums: dict[tuple[str, int], tuple[Any, Value | None]] = {}
         self._last: dict[
@@ -78,14 +80,14 @@ class Film(Observer):
         self._parts: dict[tuple[str, int], int] = {}
         self._owner: dict[
             int, str
-        ] = {}  # leaf tensor (by id) -> the node of it that this run's gradient belongs to
-        self._grads: dict[str, Value | None] = {}  # leaf -> the `.grad` it had when last seen
+        ] = {}  # leaf tensor (by id) -> the leaf's node that this run's gradient belongs to
+        self._grads: dict[str, Value | None] = {}  # leaf -> the `.grad` it had when last checked
         self._latest: dict[
             str, None
-        ] = {}  # the leaves among these that were not changed since, and some that were
+        ] = {}  # leaves of these that certainly, and others that possibly, have not changed since
         self._to_free: Any = None
-        self._done = ""  # the node whose rule has run last, while its contributions are under way
-        self._dropped: tuple[str, ...] = ()  # nodes that are done, for the next frame to say so
+        self._done = ""  # the node whose rule ran last, while its contributions are being recorded
+        self._dropped: tuple[str, ...] = ()  # finished nodes that the next frame reports
 
     # -- forward -----------------------------------------------------------------------------------
     def computed(self, draft: Draft, note: str = "") -> None:
@@ -93,11 +95,12 @@ class Film(Observer):
         self.builder.pictures.computed(draft)
 
     def forward(self, *args: Any, **kwargs: Any) -> None:
-        """What a custom function computes in its backward is not part of the graph that is shown."""
+        """Return whether to record forward steps. A custom function's operations during a backward pass don't belong to
+        the displayed graph."""
 
     def broke(self, node_id: str, message: str, phase: str = "forward") -> None:
-        """An error outside a pass that is watched: of the operation of that node, ("") of the learner's own code, or
-        ("backward") of a pass that could not begin or is not known."""
+        """Record an error outside a recorded pass: of the operation of that node, ("") of the learner's own code, or
+        ("backward") of a pass that could not begin or is unknown."""
         self.shots.append(Shot(phase, "error", node=node_id, note=message))
 
     def leaf_added(self, draft: Draft) -> None:
@@ -106,7 +109,7 @@ class Film(Observer):
 
     # -- between passes ----------------------------------------------------------------------------
     def changed(self, by: str, leaf: Draft, before: str = "") -> None:
-        """`leaf` is what a leaf, node `before`, was changed to; `.grad` stays as it was."""
+        """Record that the leaf of node `before` was changed and is now `leaf`; its `.grad` is unchanged."""
         grad = self._grad_of(leaf.held(), self._grads.get(before))
         self._grads[leaf.id] = grad
         self._latest[leaf.id] = None
@@ -115,7 +118,7 @@ class Film(Observer):
         self.shots.append(Shot("update", "update", self.run, by, *told))
 
     def leaves(self, with_grad: bool = False) -> list[Any]:
-        """The tensors that are leaves now, each once; `with_grad`: those only whose `.grad` was seen."""
+        """Return the tensors that are leaves now, each once. `with_grad`: only those whose `.grad` was recorded."""
         return [
             tensor
             for leaf, tensor in self._leaves_now()
@@ -123,7 +126,7 @@ class Film(Observer):
         ]
 
     def _leaves_now(self) -> list[tuple[str, Any]]:
-        """(node, tensor) of every leaf that is there."""
+        """Yield (node, tensor) of every leaf that still exists."""
         nodes, now = self.builder.nodes, self.builder.by_tensor.get
         held = [(leaf, nodes[int(leaf[1:])].tensor()) for leaf in self._latest]
         latest = [(leaf, item) for leaf, item in held if item is not None and now(item) == leaf]
@@ -132,12 +135,12 @@ class Film(Observer):
         return latest
 
     def check_grads(self, note: str = "") -> None:
-        """Notes every leaf's `.grad` that was reset or replaced since it was last seen; `note`: by which call."""
+        """Record every leaf's `.grad` that was reset or replaced since the last check; `note`: by which call."""
         for leaf, tensor in self._leaves_now():
             self._check_grad(leaf, tensor, note)
 
     def check_grad(self, leaf: str, note: str = "") -> None:
-        """The same of one leaf."""
+        """Record the `.grad` of one leaf if it was reset or replaced since the last check."""
         tensor = self.builder.draft(leaf).held()
         if tensor is not None and self.builder.by_tensor.get(tensor) == leaf:
             self._check_grad(leaf, tensor, note)
@@ -152,14 +155,14 @@ class Film(Observer):
             self.shots.append(shot)
 
     def _grad_of(self, tensor: Any, known: Value | None = None) -> Value | None:
-        """The `.grad` of a leaf; `known`: what it was when last seen."""
+        """Return the `.grad` of a leaf; `known`: its value at the last check."""
         grad = self._reader.grad(tensor)
         if grad is None or known is not None and self._reader.shows(known, grad):
             return None if grad is None else known
         return self.builder.value_of(grad)
 
     def last_grad(self, leaf: str) -> Value | None:
-        """The `.grad` a leaf had when it was last seen."""
+        """Return the `.grad` that a leaf had at the last check."""
         return self._grads.get(leaf)
 
     # -- backward: events --------------------------------------------------------------------------
@@ -243,8 +246,8 @@ class Film(Observer):
         )
 
     def _own(self, tensor: Any, leaf: str) -> None:
-        """Note that `leaf` gets a part of the gradient of `tensor`, which was another leaf before or after a change in
-        place."""
+        """Note that `leaf` gets a part of the gradient of `tensor`, which was another leaf before or after an in-place
+        change."""
         before, self._owner[id(tensor)] = self._owner.get(id(tensor), leaf), leaf
         if before != leaf:
             for kept in (self._sums, self._parts):
@@ -261,12 +264,12 @@ class Film(Observer):
             self._retained(node_id, self._result(node, node_id))
 
     def _retained(self, node_id: str, tensor: Any) -> None:
-        """Where `retain_grad` adds to what a pass before had left in `tensor`."""
+        """Note that `retain_grad` adds to the gradient that an earlier pass left in `tensor`."""
         grad = None if tensor is None else self.builder.reader.grad(tensor)
         if grad is None or self._arrived is None:
             return
         total = self._value(grad)
-        if self.rehearsal:  # which leaves `.grad` as it is
+        if self.rehearsal:  # a dry run leaves `.grad` unchanged
             total = self._value(self._reader.added(grad, self._arrived))
         value = self._value(self._arrived)
         if total is not None and not total.is_same(value):
@@ -286,7 +289,7 @@ class Film(Observer):
         self._last.pop(receiver, None)
         before, self._grads[receiver] = self._grads.get(receiver), total
         self._grads[self.builder.by_tensor.get(tensor) or receiver] = (
-            total  # the leaf may have been changed since
+            total  # the leaf may have been changed in the meantime
         )
         lost = (
             before.text
@@ -296,17 +299,17 @@ class Film(Observer):
         self._shoot("accumulate", receiver, receiver, OF_TOTAL, value, total, note=lost)
 
     def _changed_by(self, item: Any) -> str:
-        """Who has changed the gradient that came to a node or a leaf: a "hook", or a "rule" in the place of the
-        engine's."""
+        """Return what changed the gradient that came to a node or a leaf: a "hook", or a replacement "rule"; "" if
+        nothing did."""
         return "rule" if self.exchanged and not self._reader.hooked(item) else "hook"
 
     def free(self, node: Any) -> None:
         node_id = self._node_id(node)
         names = [s.name for s in self.builder.saved_of(node_id)]
         if not names:
-            return  # only numbers such as a dim or an index were kept
+            return  # only numbers such as a dim or an index were saved
         if node_id == self._done:
-            self._done = ""  # this frame says it
+            self._done = ""  # this frame reports it
         state = "accumulated" if self._keeps_grad(node, node_id) else "freed"
         self._shoot("free", node_id, node_id, state, note=", ".join(names))
 
@@ -320,7 +323,7 @@ class Film(Observer):
             if self._dropped:  # no frame comes after it
                 self.shots[-1].dropped += self._dropped
                 self._dropped = ()
-            # What autograd.grad() was asked for is complete without being accumulated.
+            # A gradient that autograd.grad() returns is complete without being accumulated.
             for receiver in list(self._last):
                 self._complete(receiver)
             self.plans[-1].ended = True
@@ -330,10 +333,10 @@ class Film(Observer):
         self.running, self._fn = False, None
 
     def returned(self, targets: Any, grads: Any, names: Sequence[str] = ()) -> None:
-        """`grad()` hands `grads` back, and the learner's code calls them `names` ("" where that is not known)."""
+        """Record that `grad()` returns `grads`, which the learner's code calls `names` ("" if not known)."""
         self._returning = False
         if not self.plans or self.plans[-1].run != self.run:
-            return  # the pass was given up
+            return  # recording of the pass was given up
         arrived = {
             shot.receiver
             for shot in self.shots
@@ -350,7 +353,7 @@ class Film(Observer):
             self._shoot("return", receiver, receiver, state, value, total, nr, name=name, note=note)
 
     def lose(self) -> None:
-        """Gives up the pass that runs: forgets its frames."""
+        """Stop recording the current pass and remove its frames."""
         if self.running:
             own = self.shots[self._start :]
             self.shots[self._start :] = [shot for shot in own if shot.phase == "forward"]
@@ -360,7 +363,7 @@ class Film(Observer):
         self._forget_gradients()
 
     def end_lost(self) -> None:
-        """The pass that was given up is over; what it left in `.grad` is taken as it is."""
+        """End a pass whose recording was given up; take the `.grad` that it left as given."""
         self.is_lost = self.running = False
         for leaf, tensor in self._leaves_now():
             self._grads[leaf] = self._grad_of(tensor)
@@ -382,7 +385,7 @@ class Film(Observer):
         self._done, self._dropped = "", ()
 
     def _lost(self) -> None:
-        """After a `grad()` that failed when all was computed: nobody got the gradients."""
+        """Remove the gradients of a `grad()` call that failed after computing everything, so nothing received them."""
         if self._returning and self.shots:
             self.shots[-1].dropped += tuple(
                 n for n in self.plans[-1].asked or () if n in self.plans[-1].nodes
@@ -390,7 +393,8 @@ class Film(Observer):
         self._returning = False
 
     def _receiver(self, child: str, slot: int, target: Any) -> str:
-        """The node that gets what `child` sends along a slot: of a leaf changed in place since, the one it was."""
+        """Return the node that receives what `child` sends along a slot. For a leaf that has changed in place since,
+        return its earlier node."""
         edge = self.builder.edge_at(child, slot)
         return edge.parent if edge is not None else self._node_id(target)
 
@@ -411,18 +415,19 @@ class Film(Observer):
         self.shots.append(shot)
 
     def _drop_done(self) -> None:
-        """The gradient of the node whose rule ran last has been passed on, and is gone."""
+        """Mark the gradient of the node whose rule ran last as freed, because it has been passed on."""
         if self._done:
             self._dropped += (self._done,)
             self._done = ""
 
     def _keeps_grad(self, node: Any, node_id: str) -> bool:
-        """Whether `retain_grad` was asked of a result of the node."""
+        """Return whether `retain_grad` was called on a result of the node."""
         tensor = self._result(node, node_id)
         return tensor is not None and bool(tensor.retains_grad)
 
     def _result(self, node: Any, node_id: str) -> Any:
-        """The node's first result while it lives; a node of autolab knows one that keeps its gradient."""
+        """Return the node's first result while it exists. An autolab node refers to a result that retains its
+        gradient."""
         kept = getattr(getattr(node, "hooks", None), "retain", None) or {}
         return kept[0]() if 0 in kept else self.builder.draft(node_id).held()
 
@@ -430,7 +435,7 @@ class Film(Observer):
         return None if grad is None else self.builder.value_of(grad)
 
     def _add(self, receiver: str, nr: int, grad: Any) -> tuple[Value | None, Value | None]:
-        """(the value of a contribution, that of the sum so far)."""
+        """Return (the value of a contribution, the value of the sum so far)."""
         before, value = self._sums.get((receiver, nr)), self.builder.value_of(grad)
         if before is None:
             total, said = self._reader.kept_gradient(grad), value
@@ -441,7 +446,7 @@ class Film(Observer):
         return value, said
 
     def _await(self, receiver: str, nr: int) -> None:
-        """The frame that comes next brings a part of the gradient of result `nr`."""
+        """Wait for the next frame to bring a part of the gradient of result `nr`."""
         self._last.setdefault(receiver, {})[nr] = len(self.shots)
 
     def _complete(self, receiver: str) -> None:
@@ -476,14 +481,15 @@ class Film(Observer):
 
     # -- the end -----------------------------------------------------------------------------------
     def forget(self) -> None:
-        """Lets go of gradients."""
+        """Release all gradients."""
         self._sums.clear()
         self._arrived = self._to_free = None
 
     def develop(
         self, nodes: Sequence[Node], edges: Sequence[Edge], frozen: set[str], book: labels.Book
     ) -> tuple[Sequence[Frame], tuple[Pass, ...]]:
-        """The frames, put into words, and the backward passes. `frozen`: parameters that do not require grad."""
+        """Return the finished frames with their sentences, and the backward passes. `frozen`: parameters that do not
+        require grad."""
         self._lost()
         shots = self.shots[:]
         for index, shot in enumerate(shots):
@@ -505,11 +511,12 @@ def frames(
     roots: Mapping[int, str],
     rehearsal: bool,
 ) -> Records:
-    """The frames of shots, each put into words when somebody asks. `roots`: what each run starts from."""
+    """Return the frames of these shots; the text of each is written when first read. `roots`: the nodes that each run
+    starts from."""
 
     @functools.cache
     def parts() -> dict[tuple[int, str | None, int], int]:
-        """Run, receiver and its result -> how many contributions."""
+        """Return the number of contributions per run, receiver and result."""
         return {(shot.run, shot.receiver, shot.nr): shot.part for shot in shots if shot.part}
 
     def words_of(shot: Shot) -> tuple[str, str]:
@@ -519,7 +526,8 @@ def frames(
         of = parts().get((shot.run, shot.receiver, shot.nr), 0)
         chain = ""
         if edge is not None and edge.tex and not shot.hooked and not shot.note:
-            chain = book.chain(edge, shot.upstream, shot.value)  # it is the rule's number alone
+            # in the chain rule, the number comes from the rule alone
+            chain = book.chain(edge, shot.upstream, shot.value)
         rounded, root = shot.node in book.rounded, roots.get(shot.run, "")
         return sentences.describe(shot, node, receiver, edge, of, root, rounded, rehearsal, chain)
 
@@ -536,7 +544,7 @@ def frames(
 
 @dataclass(slots=True)
 class _Later:
-    """The state of a gradient that is complete, told from these numbers when the trace is made: of each result of an
+    """The state of a complete gradient, derived from its numbers when the trace is made, for each result of an
     operation."""
 
     values: tuple[Value | None, ...]

@@ -1,18 +1,19 @@
-"""A trace of another engine: of any object that says its value, its parents and its local derivatives.
+"""Trace another engine: any objects that have a value, parents and local derivatives.
 
-These attributes are read, of a name in brackets where the first is missing:
+These attributes are read; if the first is missing, the one in parentheses is used:
 
 - `data` (`value`): a number, or an array.
 - `parents` (`_prev`): the objects that it was computed from, in the operation's order; empty for a leaf.
-- `local`: for each parent the derivative by it: a number, an array of the parent's or the result's shape that the
-  gradient is multiplied by, or a function that makes the parent's gradient of the result's. Not needed where there is
+- `local`: for each parent the derivative with respect to it: a number, an array of the parent's or the result's shape
+that the
+  gradient is multiplied by, or a function from the result's gradient to the parent's. Not needed if there is
   `backward`.
 - `grad`: the gradient, to which the engine's own `backward()` writes.
 - `op` (`_op`), `name` (`label`): how the operation and the object are called; may be missing or empty.
 
-Where the result has `grad` and a method `backward()`, that is run and watched (`foreign_pass.py`), so the steps are
-those of the engine, right or wrong; afterwards each `grad` is what it was. Else the local derivatives are multiplied
-and added here.
+If the result has `grad` and a method `backward()`, that method is run and watched (`foreign_pass.py`), so the steps are
+the engine's own, right or wrong; afterwards each `grad` is restored. Otherwise the local derivatives are multiplied and
+added here.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ BEGUN = (
 
 
 def is_foreign(item: Any) -> bool:
-    """Whether an object is meant to be explored by these attributes: no tensor, but it has parents, or both a value and
-    a gradient.
+    """Return whether an object should be explored by these attributes: it is not a tensor, and has parents or both a
+    value and a gradient.
 
     >>> class Value:
     ...     data, parents = 2.0, ()
@@ -63,7 +64,7 @@ def is_foreign(item: Any) -> bool:
 
 @dataclass(slots=True)
 class Made:
-    """One object of the engine as it is drawn. parents: the numbers of its parents, one for each operand."""
+    """One object of the engine, ready to draw. parents: the numbers of its parents, one for each operand."""
 
     item: Any
     label: str
@@ -75,7 +76,7 @@ class Made:
 
     @property
     def kind(self) -> str:
-        """What its class is called."""
+        """Return the name of its class."""
         return type(self.item).__name__
 
 
@@ -86,12 +87,12 @@ def trace(
     namespace: Mapping[str, Any] | None = None,
     backward: bool = True,
 ) -> Trace:
-    """The trace of the computation that led to `root`, an object of another engine (or a list of one).
+    """Return the trace of the computation that led to `root`, an object of another engine (or a list of such objects).
 
-    params: names for objects, which win over variable names; namespace: where these are looked up, default: the
+    params: names for objects, which win over variable names; namespace: where variables are looked up, default: the
     caller's variables. backward: add the steps of the backward pass.
 
-    Raises TypeError where an attribute is missing or is not what it should be, and says of which object.
+    Raises TypeError, which names the object, if an attribute is missing or has the wrong type.
 
     Example:
 
@@ -146,7 +147,7 @@ def trace(
 
 
 def _stepped(made: list[Made]) -> tuple[foreign_pass.Steps, Exception | None, str]:
-    """The steps of the backward pass, what stopped it, and the sentence on whose pass it is."""
+    """Return the steps of the backward pass, the error that stopped it, and a sentence about whose pass it is."""
     root, kind = made[-1].item, made[-1].kind
     if callable(getattr(root, "backward", None)) and hasattr(root, "grad"):
         found, error = foreign_pass.watched([m.item for m in made], [m.parents for m in made])
@@ -175,7 +176,7 @@ def _pass(nodes: tuple[Node, ...], found: foreign_pass.Steps, last: int) -> Pass
 
 # -- reading the objects -----------------------------------------------------------------------------------------------
 def _first(item: Any, wanted: tuple[str, ...]) -> Any:
-    """The first of these attributes that an object has, None where it has none."""
+    """Return the first of these attributes that an object has; None if it has none."""
     return next(
         (
             found
@@ -187,13 +188,13 @@ def _first(item: Any, wanted: tuple[str, ...]) -> Any:
 
 
 def _graph(root: Any) -> list[Made]:
-    """The objects behind `root`, parents before children, each once. Nothing here recurses: graphs of any depth are
-    read."""
+    """Return the objects behind `root`, parents before children, each once. It does not recurse, so a graph may have
+    any depth."""
     order: list[Any] = []
     places: dict[int, int] = {}
     operands: dict[
         int, list[Any]
-    ] = {}  # of those entered; without a place yet they are on the way from the root to here
+    ] = {}  # place of each visited object; None while its parents are still being visited
     todo = [root]
     while todo:
         item = todo[-1]
@@ -217,8 +218,8 @@ def _graph(root: Any) -> list[Made]:
 
 
 def _parents(item: Any) -> list[Any]:
-    """Its operands. Of a set, which has no order and holds each object once, the order in which the closure of
-    `_backward` names them."""
+    """Return the operands of an object. A set has no order and holds each object once, so take the order in which the
+    closure of `_backward` names them."""
     given = _first(item, PARENTS)
     if given is None:
         raise fail(
@@ -246,7 +247,8 @@ def _parents(item: Any) -> list[Any]:
 
 
 def _from_closure(item: Any, found: list[Any]) -> list[Any]:
-    """micrograd keeps its parents in a set: which is the left one, and whether one is both, only its rule knows."""
+    """Return the operands in the order of micrograd's rule, because micrograd keeps parents in a set: only the rule
+    shows which is the left one and whether one object is both."""
     rule = getattr(item, "_backward", None)
     cells = inspect.getclosurevars(rule).nonlocals if inspect.isfunction(rule) else {}
     ordered = [cells[name] for name in sorted(cells, key=lambda name: (name != "self", name))]
@@ -298,7 +300,7 @@ def _or(given: tuple[str, ...]) -> str:
 
 
 def _name(made: list[Made], namespace: Mapping[str, Any], params: Mapping[str, Any]) -> None:
-    """Its own name, or that of a variable; a leaf without any is called by its number, an operation v1, v2 …"""
+    """Return its own name, or a variable's. A leaf without a name is labelled by its number, an operation v1, v2 …"""
     known: dict[int, str] = {id(item): name for name, item in params.items()}
     for name, item in names.values(namespace, is_foreign):
         known.setdefault(id(item), name)
@@ -350,7 +352,7 @@ def _draft(i: int, m: Made, before: Value | None) -> Draft:
 def _shots(
     made: list[Made], found: foreign_pass.Steps, edges: dict[tuple[str, int], str]
 ) -> Iterator[Shot]:
-    """One for each step of the pass."""
+    """Return one shot for each step of the pass."""
     last = {step.to: n for n, step in enumerate(found.steps)}
     parts: dict[int, int] = {}
     for n, step in enumerate(found.steps):

@@ -1,8 +1,8 @@
 """The backward pass of another engine, watched: each time its code writes to a `grad`, that is a step.
 
-While it runs, the class's attributes `grad`, `local`, `_backward` answer through a descriptor, which sees who is read
-and who is written. What is written to a parent comes from the child that was read last. Nothing of the engine is known
-beyond that, so a wrong engine gives its own wrong numbers, in its own order.
+While it runs, the class's attributes `grad`, `local`, `_backward` are replaced by a descriptor that notes every read
+and write. A gradient written to a parent comes from the child that was read last. Nothing else is assumed about the
+engine, so a wrong engine shows its own wrong numbers, in its own order.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ RULES = ("local", "_backward")
 
 @dataclass(slots=True)
 class Step:
-    """One change of a gradient. Objects are known by their places in the graph.
+    """One change of a gradient. Objects are identified by their position in the graph.
 
-    event: "seed", "contribution", "clear", or "rule": it changed, and nobody assigned it (two share an array).
-    child, slot: whose rule sent it, along which operand. value: what came; total: what `grad` holds after it; upstream:
-    the child's gradient. lost: what it replaced instead of adding to it, None where it added. late: whether the
-    receiver had passed its gradient on before.
+    event: "seed", "contribution", "clear", or "rule": it changed without an assignment (two objects share an array).
+    child, slot: the child whose rule sent it, and along which operand. value: what arrived; total: `grad` afterwards;
+        upstream:
+    the child's gradient. lost: the value it overwrote instead of adding to it, None if it added. late: whether the
+    receiver had already passed its gradient on.
     """
 
     event: str
@@ -47,8 +48,8 @@ class Step:
 
 @dataclass(slots=True)
 class Steps:
-    """What a pass did. before: what `grad` held, where that was not 0; begun: whether the pass added to gradients that
-    were there before; at: who was at work last."""
+    """The steps of a pass. before: the `grad` values that were not 0 before it; begun: whether the pass added to such
+    gradients; at: the object whose rule ran last."""
 
     steps: list[Step] = field(default_factory=list)
     before: dict[int, Value] = field(default_factory=dict)
@@ -57,8 +58,8 @@ class Steps:
 
 
 def multiplied(made: Sequence[Made]) -> Steps:
-    """The pass of an engine that has none yet: its local derivatives, multiplied along each edge and added where paths
-    meet."""
+    """Run the backward pass for an engine without one: multiply the local derivatives along each edge, and add where
+    paths meet."""
     found, grads, last = Steps(), dict[int, Any](), len(made) - 1
     grads[last] = np.ones_like(made[last].data, dtype=float)
     found.steps.append(Step("seed", last, grads[last], grads[last]))
@@ -81,8 +82,8 @@ def multiplied(made: Sequence[Made]) -> Steps:
 def watched(
     items: Sequence[Any], parents: Sequence[Sequence[int]]
 ) -> tuple[Steps, Exception | None]:
-    """Runs `backward()` of the last of `items` and notes what it writes; returns what it did, and what it raised. Every
-    `grad` is put back."""
+    """Run `backward()` of the last of `items` and record what it writes. Return the steps and the error it raised.
+    Every `grad` is restored."""
     kept = [_copy(item.grad) if hasattr(item, "grad") else _NOTHING for item in items]
     watch, error = _Watch(items, parents, kept), None
     try:
@@ -111,7 +112,7 @@ def _array(grad: Any) -> np.ndarray:
 
 
 class _Watch:
-    """Who was read when, and what each gradient was when last seen."""
+    """Records when each object was read, and each gradient's last known value."""
 
     def __init__(self, items: Sequence[Any], parents: Sequence[Sequence[int]], kept: Sequence[Any]):
         self.items, self.parents = items, parents
@@ -123,19 +124,20 @@ class _Watch:
         self.seen = [_array(grad) for grad in kept]
         self.found = Steps(before={i: Value.of(a) for i, a in enumerate(self.seen) if a.any()})
         self.clock = 0
-        self.read: dict[int, int] = {}  # place -> when its gradient or its rule was last asked for
-        self.changed: dict[int, int] = {}  # place -> when its gradient was last written
-        self.sent: dict[tuple[int, int], int] = {}  # child, parent -> how often
+        self.read: dict[int, int] = {}  # position -> when its gradient or its rule was last read
+        self.changed: dict[int, int] = {}  # position -> when its gradient was last written
+        # child, parent -> how often the child sent to the parent
+        self.sent: dict[tuple[int, int], int] = {}
         self.worked: set[int] = set()
 
     def asked(self, item: Any) -> None:
-        """An attribute of it was read."""
+        """Note that an attribute of `item` was read."""
         if (place := self.places.get(id(item))) is not None:
             self.clock += 1
             self.read[place] = self.clock
 
     def wrote(self, item: Any, grad: Any) -> None:
-        """Its `grad` was assigned."""
+        """Note that `grad` of `item` was assigned."""
         place = self.places.get(id(item))
         if place is None or grad is None:
             return
@@ -169,7 +171,8 @@ class _Watch:
         self.found.steps.append(step)
 
     def _set(self, place: int, before: np.ndarray, total: np.ndarray) -> None:
-        """Nobody has sent it: the first gradient of the result, or a gradient that is cleared."""
+        """Add a step for a gradient that no child sent: the result's initial gradient, or a gradient that is
+        cleared."""
         seed = place == len(self.items) - 1 and total.any()
         if seed or before.any() or total.any():
             self.found.steps.append(
@@ -177,8 +180,8 @@ class _Watch:
             )
 
     def unassigned(self) -> None:
-        """Gradients that are not what was last written: two objects share one array, and one of them was added to in
-        place."""
+        """Add steps for gradients that changed without an assignment: two objects share one array, and one of them was
+        added to in place."""
         for place, item in enumerate(self.items):
             now = _array(getattr(item, "grad", None))
             if now.shape != self.seen[place].shape or not np.array_equal(
@@ -188,7 +191,8 @@ class _Watch:
 
 
 def _difference(before: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """What was added. Of numbers the shortest that gives this sum: 0.3 - 0.1 would be 0.19999999999999998."""
+    """Return what was added. For numbers, return the shortest decimal that gives this sum: 0.3 - 0.1 would be
+    0.19999999999999998."""
     if not before.any():
         return total
     value = np.asarray(total - before)
@@ -204,7 +208,7 @@ def _shortest(before: float, value: float, total: float) -> float:
 
 @contextmanager
 def _looking(items: Sequence[Any], watch: _Watch) -> Iterator[None]:
-    """In here, who reads and writes these attributes of the items' classes is seen."""
+    """Record reads and writes of these attributes of the items' classes inside the block."""
     kinds = list(dict.fromkeys(type(item) for item in items))
     own = [
         (kind, name, inspect.getattr_static(kind, name, _NOTHING), name in vars(kind))
@@ -224,7 +228,7 @@ def _looking(items: Sequence[Any], watch: _Watch) -> Iterator[None]:
 
 
 class _Attribute:
-    """Stands before an attribute of a class: does what it did, and tells who asked."""
+    """A descriptor that replaces an attribute of a class, behaves like it, and reports each access."""
 
     def __init__(self, name: str, inner: Any, watch: _Watch):
         self.name, self.inner, self.watch = name, inner, watch

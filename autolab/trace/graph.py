@@ -1,4 +1,4 @@
-"""A trace from a result: the grad_fn graph behind it, and a rehearsal of the backward pass.
+"""Trace a result: its grad_fn graph, and a dry run of the backward pass.
 
 Works for autolab tensors and, through the same public attributes, for real torch tensors."""
 
@@ -38,14 +38,14 @@ def trace(
     values: bool = True,
     formulas: bool = True,
 ) -> Trace:
-    """The trace of the computation that led to `root`.
+    """Return the trace of the computation that led to `root`.
 
     root      : a tensor of autolab or torch, or a list, tuple, dict or dataclass of them, whose keys name them.
-    params    : names for tensors, as `dict(model.named_parameters())`; they win over variable names.
+    params : names for tensors, like `dict(model.named_parameters())`; they win over variable names.
     namespace : where variable names are looked up; default: the variables of the code that called, and the notebook's.
     gradient  : for results of more than one number, the gradient that backward() is given (a list for several roots).
     backward  : add the steps: the forward pass, and a rehearsal of the backward pass (`.grad` stays as it is);
-                where that cannot be done, `meta["why"]` says why.
+                if that is not possible, `meta["why"]` says why.
     values, formulas : keep numbers, write formulas; without, a picture of a big graph is made sooner.
 
     Raises TypeError when `root` is not a tensor or tensors, or they come from different libraries.
@@ -92,7 +92,7 @@ def trace(
 
 
 def _one_reader(roots: list[Any]) -> Any:
-    """The reader of the library that all roots are of. Raises TypeError when there are two."""
+    """Return the reader for the roots' library. Raises TypeError if they come from two libraries."""
     reader = reader_for(roots[0])
     for other in roots[1:]:
         if reader_for(other).library != reader.library:
@@ -102,7 +102,7 @@ def _one_reader(roots: list[Any]) -> Any:
 
 @contextmanager
 def _told_when_done(reader: Any, roots: list[Any]):
-    """Tells the reader when the graph is not needed any more, whatever happened."""
+    """Tell the reader that the graph is not needed any more when the block ends, even by an error."""
     try:
         yield
     finally:
@@ -111,8 +111,8 @@ def _told_when_done(reader: Any, roots: list[Any]):
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Python's cycle collector waits: a big graph makes a million objects that all stay, and looking through them
-    again and again would take half of the time."""
+    """Pause Python's garbage collector: a big graph makes a million objects that all stay alive, and checking them
+    repeatedly would take half of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -121,15 +121,15 @@ def uncollected() -> Iterator[None]:
         if was_on:
             if (
                 not gc.get_freeze_count()
-            ):  # what was made is old now, and need not be looked through at once
+            ):  # new objects now count as old, so they are not checked at once
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
 
 
 def results(given: Any, argument: str, also: str = "") -> list[tuple[str, Any]]:
-    """The tensors that an argument is or holds, with the keys and fields that name them. Raises TypeError where none
-    is there, and for anything else; `also`: what else the caller takes."""
+    """Return the tensors in an argument, with the keys and fields that name them. Raises TypeError if there is none,
+    and for other objects; `also`: what else the caller accepts."""
     found, other = [], []
     todo: list[tuple[str, Any]] = [("", given)]
     for name, item in todo:
@@ -157,7 +157,7 @@ def results(given: Any, argument: str, also: str = "") -> list[tuple[str, Any]]:
 
 
 def tensors(given: Any, argument: str, also: str = "") -> list[Any]:
-    """The tensors that an argument is or holds."""
+    """Return the tensors in an argument."""
     return [tensor for _, tensor in results(given, argument, also)]
 
 
@@ -172,7 +172,7 @@ def _named(params: Mapping[str, Any] | None, namespace: Mapping[str, Any]):
 def _rehearse(
     builder: Builder, roots: list[Any], gradient: Any, namespace: Mapping[str, Any]
 ) -> tuple[str, str]:
-    """Adds the backward frames. Returns what `meta` says: ("dry", ...) or ("", why not)."""
+    """Add the backward frames of a dry run. Return two entries for `meta`: ("dry", ...) or ("", the reason why not)."""
     if not any(t.requires_grad for t in roots):
         return "", NO_GRAD
     if any(draft.grad_fn == REENTRANT for draft in builder.nodes):
@@ -196,10 +196,10 @@ def _rehearse(
         if gradient is not None:
             raise
         return "", f"No backward pass is shown: {error}."
-    except Exception as error:  # of a rule, or of a hook of the learner's
+    except Exception as error:  # raised by a rule or by a hook of the learner's
         del film.shots[shots:]
         fn = failures.running_node(error)
-        if fn is not None:  # who saved what was changed, and who changed it
+        if fn is not None:  # which node saved the changed value, and which changed it
             known = failures.Failures(builder)
             known.meet_changers(fn, namespace)
             known.in_pass(builder.by_fn.get(fn), fn, error)

@@ -1,7 +1,8 @@
-"""The one place where a fault of the recorder ends: the program that is recorded never sees it.
+"""Catch every error of the recorder itself, so that the recorded program never sees one.
 
 Every event of a recording, and every part of its trace, runs under a guard. If the recorder raises, the guard notes a
-sentence for the learner and the program goes on; what could not be followed is one node without its inside."""
+sentence for the learner and the program goes on; an operation that could not be followed becomes one node without
+details."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def attempt(make: Callable[[], Result], otherwise: Result) -> Result:
 
 
 def rescue(make: Callable[[], Result], instead: Callable[[Exception], Result]) -> Result:
-    """Return `make()`, or what `instead` makes of the error that it raises."""
+    """Return `make()`; if it raises, return `instead(error)`."""
     try:
         return make()
     except Exception as error:

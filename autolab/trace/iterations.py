@@ -1,19 +1,18 @@
-"""The iterations of a training loop, found in what ran: groups "iteration 1", "iteration 2" ... around modules and
-steps.
+"""Find the iterations of a training loop in a recording, and group modules and steps by them: "iteration 1", "iteration
+2" ...
 
-Every operation, backward pass, step and reset is a mark with a place: the lines of the learner's code that it came
-from, the whole stack of them, so that a function called from two lines is at two places. An iteration holds a backward
-pass and, after it, an update of a leaf (a step, or an operation in place). The next one begins with the first mark
-after such an update that is at a place which this iteration had come by when it last ran backward: the loop has jumped
-back. So
+Every operation, backward pass, step and reset is a mark with a place: the whole stack of the learner's lines that it
+came from, so a function called from two lines has two places. An iteration contains a backward pass and, after it, an
+update of a leaf (a step, or an in-place operation). The next iteration begins with the first mark after such an update
+whose place this iteration had already passed before its last backward pass: the loop has jumped back. So
 
 - what comes after the step and before the loop's end (`zero_grad()`, a print) still belongs to the iteration;
 - several backward passes before one step (gradients that are accumulated, a closure that L-BFGS calls again) are one
   iteration, and so are the two steps of two networks that are trained in turns;
-- the same lines written out twice, one below the other, are no loop.
+- the same lines written twice, one below the other, are not a loop.
 
-What ran before the loop's first line is in no iteration, and what ran after its last line neither: its places occur in
-no other iteration. Where one loop follows another, the numbers go on."""
+Code before the loop's first line or after its last line is in no iteration, because its places occur in no other
+iteration. If a second loop follows, the numbering continues."""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ from .stack import Lines
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """kind: "forward", "backward", "update" (a leaf was changed), "other". place: lines of the learner's code. node,
-    shot: how many of them there were before it."""
+    """A mark. kind: "forward", "backward", "update" (a leaf was changed), "other". place: lines of the learner's code.
+    node, shot: how many nodes and shots there were before it."""
 
     kind: str
     place: Lines
@@ -38,7 +37,7 @@ class Mark:
 
 
 def found(marks: list[Mark]) -> list[tuple[int, int]]:
-    """The iterations as ranges of marks, none when nothing was repeated."""
+    """Return the iterations as ranges of marks; an empty list if nothing was repeated."""
     starts, known, met, changed = [0], set[Lines](), set[Lines](), False
     for i, mark in enumerate(marks):
         if changed and mark.place in known:
@@ -58,9 +57,9 @@ def found(marks: list[Mark]) -> list[tuple[int, int]]:
         own = {mark.place for mark in marks[a:b]}
         later.subtract(
             own
-        )  # now the pieces that come after this one, with how many of them a place is in
-        # Up to `end` it is a round of the loop before it. What follows is the first round of another loop, or single
-        # lines.
+        )  # now the parts after this one, with the number of parts that contain each place
+        # Up to `end` it is the last iteration of this loop. Then comes the first iteration of another loop, or lines
+        # outside any loop.
         end = next((j + 1 for j in reversed(range(a, b)) if marks[j].place in earlier), a)
         begin = next((j for j in range(end, b) if later[marks[j].place]), b)
         another = _trains(marks[begin:b])
@@ -79,8 +78,8 @@ def _trains(marks: list[Mark]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """An iteration as a group is made of it: the numbers of its first node and of the first after it; a few words about
-    it ("loss = 4")."""
+    """The data for an iteration's group: the numbers of its first node and of the first node after it, and a short text
+    about it ("loss = 4")."""
 
     start: int
     end: int
@@ -90,8 +89,8 @@ class Iteration:
 def around(
     groups: tuple[Group, ...], iterations: list[Iteration], members: list[str]
 ) -> tuple[Group, ...]:
-    """`groups` (outer before inner) in groups for the iterations. members: ids of the operations and updates, in
-    order."""
+    """Return `groups` (outer before inner) placed inside groups for the iterations. members: ids of the operations and
+    updates, in order."""
     if not iterations:
         return numbered(groups)
     home = {n: _home(int(n[1:]), iterations) for n in members}
@@ -100,7 +99,7 @@ def around(
         place[group.id] = home.get(group.nodes[-1]) if group.parent is None else place[group.parent]
         home.update(
             dict.fromkeys(group.nodes, place[group.id])
-        )  # a module's call is in one of them, as a whole
+        )  # a module call lies in one iteration, as a whole
     inside: dict[int | None, list[str]] = {}
     for n in members:
         inside.setdefault(home[n], []).append(n)
@@ -116,13 +115,13 @@ def around(
 
 
 def _home(node: int, iterations: list[Iteration]) -> int | None:
-    """The place of the iteration that a node is in; None for a node in none."""
+    """Return the index of the iteration that contains a node; None if none does."""
     place = bisect.bisect_right(iterations, node, key=lambda at: at.start) - 1
     return place if place >= 0 and node < iterations[place].end else None
 
 
 def numbered(groups: Iterable[Group]) -> tuple[Group, ...]:
-    """The groups with ids "g0", "g1" ... in their order."""
+    """Return the groups with ids "g0", "g1" ... in their order."""
     groups = list(groups)
     ids = {group.id: f"g{i}" for i, group in enumerate(groups)}
     return tuple(

@@ -28,19 +28,19 @@ def _plain(value: Any) -> Any:
 
 
 class _Record:
-    """Shared `to_json`/`from_json`; `_parts` says which fields hold which record, or a tuple of them."""
+    """Provides `to_json` and `from_json`; `_parts` names the fields that hold a record or a tuple of records."""
 
     _parts: dict[str, type] = {}
     _tuples: tuple[str, ...] = ()
     __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields as plain data, ready for `json.dumps`."""
+        """Return the fields as plain data, ready for `json.dumps`."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
     def from_json(cls, d: dict[str, Any]) -> Any:
-        """What `to_json` gave, as an object again."""
+        """Return the object that `to_json` was called on."""
         known = dict(d)
         for name, part in cls._parts.items():
             item = known[name]
@@ -82,7 +82,7 @@ RAN = ("op", "update")
 
 
 class Kinds:
-    """What follows from the kind of a node, or of one in the making."""
+    """Properties that follow from the kind of a finished or unfinished node."""
 
     __slots__ = ()
     kind: str
@@ -91,12 +91,12 @@ class Kinds:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a number of the learner's code, as the 3 of `3 * x`."""
+        """Return whether it is a number in the learner's code, like the 3 in `3 * x`."""
         return self.kind == "data" and self.shape == () and not self.name
 
     @property
     def ran(self) -> bool:
-        """Whether something ran here: an operation, or an optimizer's step for one leaf."""
+        """Return whether something ran here: an operation, or an optimizer's step for one leaf."""
         return self.kind in RAN
 
 
@@ -105,18 +105,17 @@ class Node(_Record, Kinds):
     """One tensor of the computation and, for kind "op", the operation that made it.
 
     kind         : "leaf" (requires grad, no grad_fn), "data" (does not require grad, not computed here), "op", "update"
-                   (what an optimizer's step did to one leaf: it is no tensor, its value is what the leaf is
-                   afterwards).
+        (an optimizer's step for one leaf: not a tensor; its value is the leaf's value afterwards).
     update       : of kind "update": {"call": "opt.step()", "optimizer": its type, "name": the leaf's, "settings": those
                    of its parameter group, "lines": [{"text", "tex": with symbols, "numbers", "tex_numbers": this
-                   time's, "" unless the leaf is one number}], [] where the arithmetic is not told, "change": "from 2 to
-                   0.8", or how far}. Of a leaf that an operation changed in place the same: "call" is "in place",
+                   step's, "" unless the leaf is one number}], [] if the arithmetic is not known, "change": "from 2 to
+                   0.8", or how far}. The same for a leaf that an operation changed in place: "call" is "in place",
                    "optimizer" the operation. Else None.
     op           : the operation's name ("mul"; in place "mul_"), "" for leaf and data.
     grad_fn      : PyTorch's node name ("MulBackward0"), "" where there is none.
     name         : the variable's name in the learner's code, "" when it has none. `label` is the name or "v3".
-    shape        : None when unknown.
-    value        : None when unknown: not kept, or too big to keep. Never made up.
+    shape        : None if unknown.
+    value        : None if unknown: not saved, or too big to save. Never invented.
     grad         : `.grad` when the trace was made; `grad_before`: `.grad` before the first frame.
     cut          : "detach", "data", "no_grad" or "inference_mode" where gradients stop at this node although an input
                    requires grad.
@@ -125,14 +124,13 @@ class Node(_Record, Kinds):
     call         : the operation in the learner's words: "x * y", "sum(v2, dim=1)"; "" for leaf and data.
     module       : path of the module whose forward made it ("layer1.0.conv1"; see Group), "" for none; of a leaf or
                    data the module it belongs to.
-    attrs        : arguments that are no tensors, by name: {"dim": 1, "keepdim": False}.
+    attrs        : arguments that are not tensors, by name: {"dim": 1, "keepdim": False}.
     tex          : the forward formula with symbols, tex_numbers with numbers ("" when they are many or unknown).
     error        : what the operation raised, in one line; then it has no result. `meta["failures"]` says more.
-    mark         : what an error has to do with the node: "changed here", "saved here" ...; "" mostly.
+    mark         : how the node is involved in an error: "changed here", "saved here" ...; usually "".
     missing      : why `value` is None, in words, "" when it is known.
-    again        : whether `value` was not kept, and was computed again from operands that were (see `recompute.py`).
-    time         : seconds that the operation took, as a profile timed it that was running when the recording began;
-                   else None.
+    again        : whether `value` was recomputed from saved operands (see `recompute.py`).
+    time         : the operation's duration in seconds, if a profile was running when the recording began; else None.
     layer        : formula card and pictures of a convolution, pooling or normalisation, see `pictures.py`; else None.
     """
 
@@ -175,22 +173,22 @@ class Node(_Record, Kinds):
     time: float | None = None
 
     def output_label(self, nr: int) -> str:
-        """What result `nr` is called."""
+        """Return the label of result `nr`."""
         return self.outputs[nr].label if nr < len(self.outputs) else self.label
 
     @property
     def made(self) -> str:
-        """What stands left of the `=` that made it: "a, b" where several results have names."""
+        """Return the left side of the `=` that made it: "a, b" if several results have names."""
         return ", ".join([self.label, *(o.label for o in self.named_outputs)])
 
     @property
     def is_tuple(self) -> bool:
-        """Whether `label` stands for several results together, as none has a name."""
+        """Return whether `label` stands for several results together, because none has a name."""
         return bool(self.outputs) and self.output_label(0) != self.label
 
     @property
     def named_outputs(self) -> list[Output]:
-        """The results after the first that have a name of their own."""
+        """Return the results after the first that have a name of their own."""
         made_up = [
             (f"{self.label}[{nr}]", f"{o.name} of {self.label}")
             for nr, o in enumerate(self.outputs)
@@ -199,7 +197,7 @@ class Node(_Record, Kinds):
 
     @property
     def results(self) -> tuple[Output, ...]:
-        """Where there are several, those that `made` stands for: all of a tuple, else those that have a name."""
+        """Return the results that `made` stands for, if there are several: all of a tuple, else the named ones."""
         named = self.named_outputs
         return self.outputs if self.is_tuple else (self.outputs[0], *named) if named else ()
 
@@ -212,10 +210,10 @@ class Edge(_Record):
     tex            : local derivative of child with respect to parent (or the gradient rule, where the derivative is not
                      one factor), tex_numbers with the numbers that are the same in every pass; "" when not
                      differentiable or unknown.
-    alias          : parent is a leaf or data used often: a picture draws another box of the same name instead of a
-                     line.
-    update         : the parent is a leaf, and the child what it was changed to: the same tensor later, or (of kind
-                     "update") the step between. Not an operation of the graph: no gradient ever flows along it.
+    alias          : parent is a leaf or data that is used often: a picture draws another box with the same name instead
+        of a line.
+    update         : the parent is a leaf, and the child is its later state, or (of kind "update") the step in between.
+        Not an operation of the graph: no gradient ever flows along it.
     """
 
     id: str
@@ -237,8 +235,8 @@ class Saved(_Record):
     source_node : the node whose result it is, None when not in the trace; source_nr says which of its results.
     state       : when the trace was made: "alive", "freed", or "modified" (changed in place since it was saved).
     missing     : why `value` is None, in words.
-    memory      : the same number for saved tensors that lie in the same memory; 0 for that of leaves and data, which
-                  live anyway; None where it is not known.
+    memory      : the same number for saved tensors that share memory; 0 for the memory of leaves and data, which exists
+        anyway; None if not known.
     """
 
     _parts = {"value": Value}
@@ -259,7 +257,7 @@ class Saved(_Record):
 
 
 class _Telling(_Record):
-    """Where a frame keeps how its words are found, as long as nobody has asked."""
+    """Stores the function that writes a frame's text until it is first read."""
 
     __slots__ = ("_tell",)
     _tell: Callable[[], tuple[str, str]]
@@ -271,14 +269,14 @@ class Frame(_Telling):
 
     phase, event : "forward": "compute" (also in place), "error". "backward": "seed", "contribution" (along `edge`),
                    "accumulate" (into a leaf's `.grad`), "free" (the saved values of `node`), "hook" (a hook changed
-                   a gradient), "rule" (so did a rule that stands in the place of the engine's own: a specimen),
+                   a gradient), "rule" (a rule that replaces the engine's own did: a specimen),
                    "return" (`grad()` hands the gradient of `receiver` back; `value` is what it hands back, None
                    included), "error". "update", between passes: "update" (a leaf was changed, by an optimizer's step,
                    or in place: `node` is the step or the changed leaf, `receiver` the changed leaf, `total` the
                    `.grad` it still has), "clear" (a leaf's `.grad` was reset or replaced, not by backward).
-    nr           : which result of `receiver` the gradient is that of, where it has several.
-    run          : 0 in the forward pass; in the backward passes 1, 2, ... counts them; of an update the last one before
-                   it.
+    nr           : which result of `receiver` the gradient belongs to, if it has several.
+    run          : 0 in the forward pass; in the backward passes 1, 2, ... counts them; for an update, the run of the
+        last pass before it.
     node         : where it happens: the node computed, seeded, freed; for a contribution the child whose rule was
                    applied.
     receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "rule", "update",
@@ -287,8 +285,8 @@ class Frame(_Telling):
     value        : what was computed, seeded, contributed, or arrived at the leaf.
     total        : the gradient at `receiver` after this frame (for "accumulate": what `.grad` holds now).
     text, tex    : one sentence; the formula with numbers.
-    dropped      : nodes whose gradient is gone from this frame on, because their rule has run and passed it on. A node
-                   that saved something is not among them when a "free" frame says so.
+    dropped      : nodes whose gradient is freed from this frame on, because their rule has run and passed it on. A node
+        with a "free" frame of its own is not included.
     name         : what the learner's code calls the gradient that a "return" frame hands back ("g"), "" if not known.
     """
 
@@ -311,15 +309,14 @@ class Frame(_Telling):
     nr: int = 0
 
     def told_by(self, tell: Callable[[], tuple[str, str]]) -> Frame:
-        """The frame, whose text and formula `tell` gives; it is called when one of them is asked for first, and then
-        forgotten."""
+        """Return the frame with text and formula from `tell`, which is called once, when one of them is first read."""
         object.__delattr__(self, "text")
         object.__delattr__(self, "tex")
         object.__setattr__(self, "_tell", tell)
         return self
 
     def __getattr__(self, name: str) -> Any:
-        # Reached where an attribute is missing: the words of a frame that nobody has read.
+        # Called for a missing attribute: the text of a frame that has not been read yet.
         if name not in ("text", "tex"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         for field_, words in zip(("text", "tex"), self._tell(), strict=True):
@@ -336,8 +333,9 @@ class Pass(_Record):
     call   : "backward", or "grad" when it hands the gradients back instead of accumulating them.
     roots  : ids of the nodes it starts from.
     inputs : ids of the nodes it was asked for (`grad()`, `backward(inputs=...)`), () where every leaf is meant.
-    fresh  : nodes with a state from an earlier pass that begin anew: not yet, or what their `.grad` holds.
-    never  : node id -> why no gradient comes there in this pass; without nodes of which the pass before said the same.
+    fresh  : nodes with a state from an earlier pass that are reset: to "none", or to what their `.grad` holds.
+    never  : node id -> why no gradient comes there in this pass; without nodes whose reason is the same as in the pass
+        before.
     """
 
     _tuples = ("roots", "inputs", "fresh")
@@ -351,7 +349,7 @@ class Pass(_Record):
 
 @dataclass(frozen=True, slots=True)
 class Group(_Record):
-    """What one call of a module made; or an iteration of a training loop, or one call of an optimizer's step().
+    """The nodes of one module call, one iteration of a training loop, or one call of an optimizer's step().
 
     kind   : "module"; "iteration" (see `iterations.py`): path "iteration 2", type "loss ≈ 0.812" (where its last
              backward began); "step": path "opt.step()", type "SGD", nodes its updates.
@@ -359,8 +357,8 @@ class Group(_Record):
     nodes  : its operations, those of the modules inside it included.
     parent : id of the group around it, None for a root. An outer group comes before its inner ones.
     call   : 1, 2 ... where the module around it (or the program) calls this one several times.
-    holds  : leaves and data that belong to it because its own operations use them: parameters, buffers, numbers. One
-             that several calls use is in each.
+    holds  : leaves and data that its own operations use: parameters, buffers, numbers. If several calls use one, it is
+        in each.
     training : of a module, whether it was in training mode in this call; None where that is not known.
     """
 
@@ -377,13 +375,13 @@ class Group(_Record):
 
     @property
     def label(self) -> str:
-        """The path, and which call it is where there are several."""
+        """Return the path, with the number of the call if there are several."""
         return self.path if self.call == 1 else f"{self.path} (call {self.call})"
 
 
 @dataclass(frozen=True)
 class Trace(_Record):
-    """See the module's docstring.
+    """All data of a trace; see the module's docstring.
 
     meta: "library" ("autolab", "torch", or "foreign": see `foreign.py`), "source" ("graph" or "recording"), "roots"
     (node ids of the results), "backward" ("recorded", "dry" (replayed without touching `.grad`), or "" when there are
@@ -415,7 +413,8 @@ class Trace(_Record):
     meta: dict[str, Any] = field(default_factory=dict)
 
     def copied(self, node: Node) -> str:
-        """The device that a node's operand was copied from ("cpu"), "" when it was not copied to another device."""
+        """Return the device that a node's operand was copied from ("cpu"); "" if it was not copied to another
+        device."""
         if node.op != "to_copy" or node.device == "":
             return ""
         start = next(
@@ -424,30 +423,31 @@ class Trace(_Record):
         return "" if start == node.device else start
 
     def node(self, node_id: str) -> Node:
-        """The node of that id; ids are assigned in order, so this is a look-up. KeyError when there is none."""
+        """Return the node with that id. Ids are assigned in order, so this is a look-up. Raises KeyError if there is
+        none."""
         position = int(node_id[1:]) if node_id[:1] == "n" and node_id[1:].isdigit() else -1
         if not 0 <= position < len(self.nodes):
             raise KeyError(node_id)
         return self.nodes[position]
 
     def sharers(self, node_id: str) -> list[str]:
-        """The calls of modules that hold a leaf, where there are several ("fc", "fc (call 2)")."""
+        """Return the module calls that hold a leaf, if there are several ("fc", "fc (call 2)")."""
         labels = [group.label for group in self.groups if node_id in group.holds]
         return labels if len(labels) > 1 and self.node(node_id).kind == "leaf" else []
 
     def is_simulated(self, device: str) -> bool:
-        """Whether a node's device is a simulated one: 'sim' always, 'cuda' under `autolab.cuda.simulate()`."""
+        """Return whether a node's device is simulated: 'sim' always, 'cuda' under `autolab.cuda.simulate()`."""
         return device.startswith("sim") or bool(
             self.meta.get("devices", {}).get(device, {}).get("simulated")
         )
 
     def states(self, frame_index: int) -> dict[str, str]:
-        """Gradient state of every node after frame `frame_index`; -1 is before the first frame.
+        """Return the gradient state of every node after frame `frame_index`; -1 is before the first frame.
 
-        Each frame says which node's gradient it changed (`receiver`), what became of it (`state`), and which gradients
-        were `dropped`. A leaf starts with the `.grad` it had. What changes when a pass begins stands in `passes`: where
-        it goes again, nodes begin anew, except that `.grad` keeps what it holds; where it never comes, those without a
-        state are "never"; all others keep what they were at the end of the pass before.
+        Each frame says which node's gradient it changed (`receiver`), the new state (`state`), and which gradients were
+        `dropped`. A leaf starts with the `.grad` it had. `passes` holds the changes at the start of a pass: nodes that
+        get a new gradient are reset, except that `.grad` keeps its value; nodes without a state that get none become
+        "never"; all others keep the state from the end of the pass before.
         """
         states = {}
         for node in rough(self.nodes):
@@ -474,15 +474,14 @@ class Trace(_Record):
     def _begin(self, begun: Pass, states: dict[str, str], held: dict[str, str]) -> None:
         for node_id in begun.fresh:
             node = self.node(node_id)
-            if node.kind != "op" or node.grad is None:  # `retain_grad` keeps a result's
+            if node.kind != "op" or node.grad is None:  # `retain_grad` keeps a result's gradient
                 states[node_id] = held[node_id]
         for node_id in begun.never:
             if states[node_id] == "none":
                 states[node_id] = "never"
 
     def why_never(self, node_id: str, frame_index: int) -> str:
-        """Why no gradient comes to a node in the pass that a frame belongs to; "" where one comes, or no pass has
-        begun."""
+        """Return why no gradient comes to a node in the pass of a frame; "" if one comes, or if no pass has begun."""
         run = max((f.run for f in rough(self.frames)[: frame_index + 1]), default=0)
         if self.states(frame_index)[node_id] != "never":
             return ""
@@ -496,7 +495,7 @@ class Trace(_Record):
         )
 
     def to_text(self) -> str:
-        """The trace as text for people: graph, saved tensors, frames."""
+        """Return the trace as text for people: graph, saved tensors, frames."""
         from .captions.text import render
 
         return render(self)

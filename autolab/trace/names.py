@@ -1,4 +1,4 @@
-"""Names and lines of the learner's own code: what a tensor is called there, and which line made it."""
+"""Names and lines of the learner's own code: which name a tensor has there, and which line made it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from typing import Any
 from .model import Source
 from .reader import is_tensor
 
-_IPYTHON_7 = re.compile(r"<ipython-input-(\d+)-")  # what IPython 7, which Colab has, calls a cell
+# the file name of a cell in IPython 7, which Colab uses
+_IPYTHON_7 = re.compile(r"<ipython-input-(\d+)-")
 PACKAGE = str(
     Path(__file__).parent.parent
-)  # not resolved: behind a link, frames say the path by which they were imported
+)  # not resolved: if the package is behind a link, frames contain the path it was imported by
 _LIBRARIES = tuple(
     {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     | {"<frozen"}
@@ -33,7 +34,7 @@ LIST_LIMIT = 50
 
 @functools.cache
 def inside(filename: str) -> bool:
-    """Whether the code of this file is the package's own, or PyTorch's: neither is what a learner wrote."""
+    """Return whether this file belongs to the package or to PyTorch, so that a learner did not write it."""
     torch = getattr(sys.modules.get("torch"), "__file__", None)
     return (
         filename.startswith(PACKAGE)
@@ -43,7 +44,7 @@ def inside(filename: str) -> bool:
 
 
 def caller(frame: FrameType | None = None) -> FrameType | None:
-    """The first frame outside the autolab package, from `frame` (default: here) outwards."""
+    """Return the first frame outside the autolab package, from `frame` (default: here) outwards."""
     frame = frame or sys._getframe(1)
     while frame is not None and ours(frame):
         frame = frame.f_back
@@ -51,20 +52,20 @@ def caller(frame: FrameType | None = None) -> FrameType | None:
 
 
 def ours(frame: FrameType) -> bool:
-    """Whether a frame runs code of the package, code it generated included (`engine/generated.py` names it as if it had
-    files there)."""
+    """Return whether a frame runs code of the package, including generated code (`engine/generated.py` names it like
+    files in the package)."""
     return inside(frame.f_code.co_filename)
 
 
 def local_names(frame: FrameType) -> dict[str, Any]:
-    """A frame's local variables."""
+    """Return a frame's local variables."""
     found = frame.f_locals
     if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         return dict(found)  # a module or notebook cell: this dict is where the variables live
     names = dict(found)
     if isinstance(
         found, dict
-    ):  # before Python 3.13 a function's frame keeps this copy, and tensors alive after `del x`
+    ):  # before Python 3.13 a function's frame keeps this copy, which keeps tensors alive after `del x`
         found.clear()
     if sys.version_info >= (3, 12) and (comprehended := _comprehended(frame.f_code)):
         line, _, column, _ = next(
@@ -78,8 +79,9 @@ def local_names(frame: FrameType) -> dict[str, Any]:
 
 @functools.lru_cache(256)
 def _comprehended(code: CodeType) -> list[tuple[str, Any, Any]]:
-    """The variables of comprehensions, each with where that begins and ends: Python 3.12 and newer run a comprehension
-    in the frame around it, older ones in a frame of its own. A name outlives it in neither."""
+    """Return the variables of comprehensions, each with the start and end of its comprehension. Python 3.12 and
+    newer run a comprehension in the surrounding frame, older versions in a frame of its own; in both, its names end
+    with it."""
     clearing = (item for item in dis.get_instructions(code) if item.opname == "LOAD_FAST_AND_CLEAR")
     places = ((item.argval, item.positions) for item in clearing)
     return [
@@ -90,19 +92,19 @@ def _comprehended(code: CodeType) -> list[tuple[str, Any, Any]]:
 
 
 def library(frame: FrameType) -> bool:
-    """Whether a frame runs code of an installed library or of Python itself: neither the package's nor the
+    """Return whether a frame runs code of an installed library or of Python itself: neither the package's nor the
     learner's."""
     return in_library(frame.f_code.co_filename)
 
 
 def in_library(filename: str) -> bool:
-    """The same of the file's name."""
+    """Return whether a file belongs to an installed library or to Python itself."""
     return filename.startswith(_LIBRARIES)
 
 
 def source(frame: FrameType | None, line: int | None = None) -> Source | None:
-    """The line that `frame` is at, or `line` of its file. Notebook cells have a made-up file name, whose text linecache
-    knows all the same."""
+    """Return the line that `frame` is at, or `line` of its file. Notebook cells have an invented file name, whose text
+    linecache knows."""
     if frame is None:
         return None
     filename = frame.f_code.co_filename
@@ -127,11 +129,11 @@ def _short(filename: str) -> str:
 
 
 def namespace(frame: FrameType | None) -> dict[str, Any]:
-    """What names mean at `frame`: its locals before its globals, the notebook's variables, and last those of the
-    functions that called it."""
+    """Return the variables visible at `frame`: its locals, then its globals, the notebook's variables, and last the
+    variables of the calling functions."""
     names: dict[str, Any] = {}
     if frame is not None:
-        # Locals first: the order decides which of two names a tensor gets.
+        # Locals first: if a tensor has two names, the first one found wins.
         names = local_names(frame)
         names = {**names, **{k: v for k, v in frame.f_globals.items() if k not in names}}
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
@@ -141,10 +143,10 @@ def namespace(frame: FrameType | None) -> dict[str, Any]:
         frame = frame.f_back
         if (
             frame is not None
-            and frame.f_code.co_flags & inspect.CO_OPTIMIZED  # of a module or cell is nothing new
+            and frame.f_code.co_flags & inspect.CO_OPTIMIZED  # a module or cell adds nothing new
             and not library(
                 frame
-            )  # IPython holds the learner's variables, too, under names of its own
+            )  # IPython also stores the learner's variables under its own names
         ):
             for name, item in local_names(frame).items():
                 names.setdefault(
@@ -155,11 +157,11 @@ def namespace(frame: FrameType | None) -> dict[str, Any]:
 
 
 def tensors(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """(name, tensor) for the tensors that `names` leads to: directly, in short lists and dicts and in attributes, as a
-    module's parameters or buffers.
+    """Yield (name, tensor) for the tensors reachable from `names`: directly, in short lists and dicts, and in
+    attributes, as a module's parameters or buffers.
 
-    Direct names come first, so they win over `params[0]`. Names with a leading underscore are the shell's or
-    private."""
+    Direct names come first, so they win over `params[0]`. Names with a leading underscore are skipped: they belong to
+    the shell or are private."""
     yield from values(names)
     yield from _of_modules(
         {n: m for n, m in names.items() if _is_module(m) and not n.startswith("_")}
@@ -169,7 +171,7 @@ def tensors(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def values(
     names: Mapping[str, Any], wanted: Callable[[Any], bool] = is_tensor
 ) -> Iterator[tuple[str, Any]]:
-    """`tensors` without what modules hold; or other objects, of which `wanted` is true."""
+    """Yield `tensors` without the contents of modules; or other objects, for which `wanted` is true."""
     later = []
     for name, item in list(names.items()):
         if name.startswith("_") or name in ("In", "Out"):
@@ -188,7 +190,7 @@ DEPTH = 3
 
 
 def _has_attributes(item: Any, name: str) -> bool:
-    """Whether it is an object of the learner's own class: what `self` is in its methods."""
+    """Return whether it is an object of a class that the learner wrote, like `self` in its methods."""
     kind = type(item)
     return name == "self" or kind.__module__ == "__main__" and not callable(item)
 
@@ -220,8 +222,8 @@ def _is_module(item: Any) -> bool:
 
 
 def _of_modules(modules: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Paths from the module that a variable holds; with the variable's name where another one has the same paths."""
-    found: dict[int, tuple[str, str, Any]] = {}  # id of a tensor -> (variable, path, it)
+    """Yield tensors by their path in a module; if two modules have the same path, the variable's name comes first."""
+    found: dict[int, tuple[str, str, Any]] = {}  # id of a tensor -> (variable, path, tensor)
     for name, module in modules.items():
         for path, tensor in _of_module(module):
             found.setdefault(id(tensor), (name, path, tensor))
@@ -234,7 +236,7 @@ def _of_modules(modules: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def module_name(names: Mapping[str, Any], wanted: Any) -> str:
-    """The variable that holds a module, or its path in the module that one holds; "" for neither."""
+    """Return the variable that holds a module, or its path inside a module that a variable holds; "" for neither."""
     modules = {n: m for n, m in names.items() if _is_module(m) and not n.startswith("_")}
     direct = next((name for name, module in modules.items() if module is wanted), "")
     inside = (
@@ -250,5 +252,5 @@ def _of_module(module: Any) -> Iterator[tuple[str, Any]]:
     try:
         yield from module.named_parameters()
         yield from module.named_buffers()
-    except Exception:  # a module whose __init__ did not finish has no parameters to name
+    except Exception:  # a module whose __init__ did not finish has no parameters yet
         return

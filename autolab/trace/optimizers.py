@@ -1,7 +1,7 @@
 r"""The arithmetic of one optimizer's step for one parameter, line by line, as `autolab.optim` computes it.
 
-Each rule below writes a method's lines once; `terms` makes of them text, LaTeX and, for a parameter of one number, this
-step's numbers. Sources: the classes of `autolab.optim`, which name theirs."""
+Each rule below writes a method's lines once; `terms` turns them into text, LaTeX and, for a parameter of one number,
+the numbers of this step. Sources: the classes of `autolab.optim`, which cite theirs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from .captions.terms import Line, Term, root, named
 
 @dataclass(slots=True)
 class Facts:
-    """What was true of one parameter around a step. The numbers are None, and the states empty, for more than one
-    number.
+    """The values of one parameter around a step. With more than one number, the numbers are None and the states empty.
 
-    name: the parameter's; settings: those of its parameter group; before, state_before: as the step began; grad:
-    `.grad` then; kept: the entries that its state had then, whatever their size."""
+    name: the parameter's; settings: its parameter group's; before, state_before: its values when the step began; grad:
+    `.grad` then; kept: the keys of its state then, whatever their size."""
 
     name: str
     settings: dict[str, Any]
@@ -32,7 +31,7 @@ class Facts:
 
 
 class Sheet:
-    """Lines in the making."""
+    """Collects the lines of one step."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.lines = facts, list[Line]()
@@ -45,7 +44,7 @@ class Sheet:
         return bool(number(self.facts.settings.get(setting)))
 
     def setting(self, name: str) -> Term:
-        """A setting, by its name; `betas[0]` and the like by their position."""
+        """Return a setting by its name; `betas[0]` and the like by position."""
         base, _, place = name.rstrip("]").partition("[")
         value: Any = self.facts.settings.get(base)
         value = number(value[int(place)] if place else value)
@@ -53,7 +52,7 @@ class Sheet:
         return named(shown, None if value is None else float(value))
 
     def old(self, key: str, symbol: str) -> Term:
-        """A number of the parameter's state, as it was before the step."""
+        """Return a number of the parameter's state as it was before the step."""
         known = self.facts.before is not None
         return named(symbol, self.facts.state_before.get(key, 0.0) if known else None)
 
@@ -61,24 +60,24 @@ class Sheet:
         return self.facts.state_after.get(key)
 
     def let(self, symbol: str, term: Term, key: str = "", tex: str | None = None) -> Term:
-        """Adds the line `symbol = term`; what it is afterwards, from the state's entry `key` where it is kept there."""
+        """Add the line `symbol = term`. Take its new value from the state's entry `key` if it is stored there."""
         result = self.after(key) if key else term.exact
         found = named(symbol, result, tex)
         self.lines.append(Line(symbol, found.forms[1], term, result))
         return found
 
     def mean(self, symbol: str, key: str, weight: Term, of: Term) -> Term:
-        """A running mean: weight * mean + (1 - weight) * of."""
+        """Add the line of a running mean: weight * mean + (1 - weight) * of."""
         return self.let(symbol, weight * self.old(key, symbol) + (1 - weight) * of, key)
 
     def decayed(self) -> Term:
-        """The gradient, with weight_decay * w added where that is asked for."""
+        """Return the gradient, plus weight_decay * w if weight decay is on."""
         if self.on("weight_decay") and not self.facts.settings.get("decoupled_weight_decay"):
             return self.let("d", self.g + self.setting("weight_decay") * self.w)
         return self.g
 
     def shrunk(self) -> Term:
-        """The parameter, made smaller first where weight decay is apart from the gradient."""
+        """Return the parameter, first shrunk if weight decay is decoupled from the gradient."""
         if self.on("weight_decay") and self.facts.settings.get("decoupled_weight_decay"):
             less = self.w * (1 - self.lr * self.setting("weight_decay"))
             text, tex = self.w.forms[:2]
@@ -92,7 +91,7 @@ class Sheet:
 
 
 def number(item: Any) -> Any:
-    """A setting as a Python number; it may be a tensor."""
+    """Return a setting as a Python number; it may be a tensor."""
     return item.item() if is_tensor(item) and item.numel() == 1 else item
 
 
@@ -134,19 +133,17 @@ SETTINGS = (
 formulas."""
 
 
-_STEPS = frozenset(
-    ["step", "_update"]
-)  # which of the two states an optimizer's rule depends on what it inherits
+_STEPS = frozenset(["step", "_update"])  # options that decide whether a rule uses an optional state
 _PARTS = frozenset(
     ["_update", "_with_momentum", "_with_grad"]
-)  # what a method's arithmetic is made of, beside `step`
+)  # the methods, besides `step`, that contain an optimizer's arithmetic
 
 
 _OURS = ("autolab.optim.", "torch.optim.")  # both compute the same
 
 
 def lines(cls: type, facts: Facts) -> list[Line]:
-    """The lines of a step of an optimizer of that class, [] for one whose arithmetic is not written here, as a
+    """Return the lines of a step of an optimizer of that class; [] if its arithmetic is not written here, as for a
     learner's own."""
     kind = next((c for c in cls.__mro__ if not _STEPS.isdisjoint(vars(c))), cls)
     rule = _RULES.get(kind.__name__)
@@ -162,7 +159,8 @@ def lines(cls: type, facts: Facts) -> list[Line]:
 
 
 def settings(group: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a parameter group that count, as JSON; what is 0 or False is left out, but for the rate."""
+    """Return the relevant settings of a parameter group as JSON; values of 0 or False are left out, except the learning
+    rate."""
     found = {}
     for name in SETTINGS:
         value = number(group.get(name))

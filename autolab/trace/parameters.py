@@ -1,5 +1,4 @@
-"""What parameters and buffers are called in a recording: the path by which the module has them whose forward is
-running."""
+"""Name parameters and buffers in a recording by their path in the module whose forward is running."""
 
 from __future__ import annotations
 
@@ -13,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class Parameters:
-    """The names of one recording."""
+    """The parameter names of one recording."""
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
-        # id of a root module -> (it, id of a parameter or buffer -> its path, the nodes named by it)
+        # id of a root module -> (the module, id of a parameter or buffer -> its path, the nodes named this way)
         self._modules: dict[int, tuple[Any, dict[int, str], list[Draft]]] = {}
         self._prefixed: set[Any] = set()
 
     def name(self, draft: Draft, modules: list[Any], operands: dict[str, Any]) -> None:
-        """Names the operands that belong to the modules whose forward is running, outermost last in `modules`."""
+        """Name the operands that belong to the modules whose forward is running; the outermost is last in `modules`."""
         if not modules:
             return
         root = modules[-1]
@@ -36,7 +35,8 @@ class Parameters:
                 drafts.append(parent)
 
     def _meet(self, root: Any) -> None:
-        """Where two modules have parameters of the same path, the names of both begin with the variable's."""
+        """Register a root module. If two modules have parameters with the same path, begin both names with the
+        variable's."""
         paths = {id(part): path for path, part in [*root.named_parameters(), *root.named_buffers()]}
         self._modules[id(root)] = root, paths, []
         known = set(paths.values())

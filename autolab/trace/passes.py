@@ -1,4 +1,4 @@
-"""Which nodes a backward pass gives a gradient, and why the others get none."""
+"""Find which nodes get a gradient in a backward pass, and why the others get none."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ CUTS = {"detach": "detach()", "data": ".data"}
 
 @dataclass(slots=True)
 class Plan:
-    """What is known of a pass when it begins; node ids.
+    """The facts about a pass that are known when it begins, as node ids.
 
-    known   : so many nodes there were.
-    nodes   : those that it gives a gradient.
-    asked   : what `grad()` or `backward(inputs=...)` named, None where every leaf is meant.
-    returns : the gradients are handed back, not accumulated.
-    frozen  : leaves of its graph that do not require grad any more: their gradient is computed, and thrown away.
-    ended   : it ended without an error.
+    known   : number of nodes at that time.
+    nodes   : nodes that get a gradient.
+    asked   : the inputs of `grad()` or `backward(inputs=...)`, None for every leaf.
+    returns : whether the gradients are returned, not accumulated.
+    frozen  : leaves of its graph that no longer require grad: their gradient is computed and discarded.
+    ended   : whether it ended without an error.
     """
 
     run: int
@@ -55,12 +55,12 @@ def passes(
     edges: Sequence[EdgeDraft],
     frozen: set[str],
 ) -> tuple[Pass, ...]:
-    """The passes of a film that were begun. `frozen`: parameters that do not require grad."""
+    """Return the passes of a film that began. `frozen`: parameters that do not require grad."""
     return _Account(nodes, edges, frozen).of(plans, shots)
 
 
 def own_reason(node: Node | Draft, operands: Iterable[Node | Draft], frozen: bool) -> str:
-    """Why a node that does not require grad does not, whichever pass is meant."""
+    """Return why a node does not require grad, if the reason holds for every pass."""
     if node.error:
         return "it failed: there is no result"
     if node.cut:
@@ -81,7 +81,7 @@ def own_reason(node: Node | Draft, operands: Iterable[Node | Draft], frozen: boo
         return FROZEN if frozen else f"{node.label} does not require grad"
     if not any(p.requires_grad for p in operands):
         return "nothing it is computed from requires grad"
-    # An operation that has a gradient and is without one got what was frozen.
+    # An operation that has gradient rules but no graph got only frozen inputs.
     had = node.record is not None and node.record.rules  # type: ignore[union-attr]
     return (
         "nothing that it was computed from required grad then"
@@ -91,7 +91,7 @@ def own_reason(node: Node | Draft, operands: Iterable[Node | Draft], frozen: boo
 
 
 class _Account:
-    """Goes through the frames as `Trace.states` does, and notes at the begin of each pass what it changes."""
+    """Goes through the frames like `Trace.states`, and notes what each pass changes when it begins."""
 
     def __init__(
         self, nodes: Sequence[Draft], edges: Sequence[EdgeDraft], frozen: set[str]
@@ -100,15 +100,16 @@ class _Account:
         self.edges = edges
         # Only what differs from "none" has an entry.
         self.states = {n.id: "accumulated" for n in nodes if n.grad_before is not None}
-        self.held = dict(self.states)  # by what their `.grad` holds
-        self.said: dict[str, str] = {}  # node -> why it gets no gradient, as of the latest pass
+        self.held = dict(self.states)  # by the content of their `.grad`
+        # node -> why it gets no gradient, according to the latest pass
+        self.said: dict[str, str] = {}
         self.open: dict[str, None] = {}  # nodes whose reason another pass may change
         self.seen = self.looked_at = 0
         self.plan: Plan | None = None
 
     @functools.cached_property
     def into(self) -> dict[str, list[EdgeDraft]]:
-        """Node -> the edges that lead to it."""
+        """Return node -> the edges that lead to it."""
         found: dict[str, list[EdgeDraft]] = {}
         for edge in self.edges:
             found.setdefault(edge.child, []).append(edge)
@@ -133,7 +134,7 @@ class _Account:
                     self._begin(plan, plan.nodes & reached[plan.run] if plan.ended else plan.nodes)
                 )
             if not todo and not returns:
-                break  # nobody asks what becomes of the gradients from here on
+                break  # what happens to the gradients afterwards is never shown
             if shot.receiver is not None or shot.dropped:
                 self._apply(shot)
             returns -= shot.event == "return"
@@ -146,7 +147,7 @@ class _Account:
             return
         if (
             shot.event == "return" and not shot.state and self.plan is not None
-        ):  # nothing came: None, or zeros filled in
+        ):  # nothing arrived: None, or zeros filled in
             before = self.states.get(shot.receiver, "none")
             shot.state = "never" if before == "none" else before
             shot.note = self._why(shot.receiver, self.plan, self._cutters(self.plan))
@@ -161,7 +162,7 @@ class _Account:
         fresh = sorted((n for n in goes if self.states.get(n, "none") != "none"), key=_number)
         if (
             self.plan is not None and not self.plan.ended
-        ):  # what an error left with a gradient that nobody has any more
+        ):  # an error left a gradient here that is now lost
             left = ("contribution", "accumulated")
             fresh += [
                 n for n in sorted(self.plan.nodes - goes, key=_number) if self.states.get(n) in left
@@ -180,7 +181,7 @@ class _Account:
         return Pass(plan.run, call, tuple(plan.roots), plan.asked or (), tuple(fresh), never)
 
     def _never(self, plan: Plan, candidates: list[str]) -> dict[str, str]:
-        """What `Pass.never` says; of nodes that get no gradient in this pass."""
+        """Return `Pass.never` for the nodes that get no gradient in this pass."""
         never: dict[str, str] = {}
         cutters: dict[str, str] | None = None
         for node in candidates:
@@ -198,7 +199,7 @@ class _Account:
         return never
 
     def _keeps(self, node_id: str) -> bool:
-        """Whether a result keeps its gradient (`retain_grad`)."""
+        """Return whether a result keeps its gradient (`retain_grad`)."""
         node = self._node(node_id)
         return node.kind == "op" and node.grad is not None
 
@@ -229,7 +230,7 @@ class _Account:
 
     def _way(self, cutter: Draft, result: str) -> str:
         at = f"its way to {result} is cut at {cutter.label}"
-        if cutter.kind != "op":  # a leaf, or a step: what was changed is a leaf anew
+        if cutter.kind != "op":  # a leaf or a step: after a change, the tensor is a new leaf
             return "it was changed since, and no gradient flows back through an update"
         if cutter.cut:
             return f"{at} by {CUTS.get(cutter.cut, cutter.cut)}"
@@ -258,8 +259,9 @@ class _Account:
         return self.nodes[_number(node_id)]
 
     def _cutters(self, plan: Plan) -> dict[str, str]:
-        """node -> the node at which its way to the roots is cut, "" where it is not, for all that the roots were
-        computed from. A node without gradient on the way is CUT itself: what requires grad before it is cut there."""
+        """Return node -> the node at which its path to the roots is cut, "" if it is not cut, for all ancestors of
+        the roots. A node without gradient on the path is CUT itself: nodes before it that require grad are cut off
+        there."""
         found = dict.fromkeys(plan.roots, "")
         for number in range(plan.known - 1, -1, -1):
             child = f"n{number}"

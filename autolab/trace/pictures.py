@@ -1,8 +1,8 @@
-"""Pictures of convolution, pooling and normalisation nodes: small copies of what went in, came out and came back.
+"""Pictures of convolution, pooling and normalisation nodes: small copies of inputs, outputs and gradients.
 
-A trace keeps few numbers of a tensor; a feature map has thousands. For these nodes alone, small copies are made while
-the trace is: the first channels of the first image, squares of numbers averaged to one where a map is wide.
-`Node.layer` holds them as plain JSON:
+A trace keeps few numbers of a tensor, but a feature map has thousands. So for these nodes small copies are made during
+tracing: the first channels of the first image, with squares of numbers averaged if a map is wide. `Node.layer` holds
+them as plain JSON:
 
     kind    "convolution", "max pooling", "average pooling" or "batch norm"
     names   what x, w, b, y of the card are called in this trace
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from .drafts import Draft
     from .captions.labels import Book
 
-MOST_LAYERS, MOST_RUNS = 64, 3  # pictures kept in one trace; backward passes shown of one node
+MOST_LAYERS, MOST_RUNS = 64, 3  # limits: pictures in one trace; backward passes shown for one node
 FINE_LAYERS, FINE, COARSE = (
     8,
     (8, 32),
     (4, 16),
-)  # the first layers have more (channels, numbers along a side)
+)  # the first layers get more (channels, numbers along a side)
 ARGUMENTS = {"x": ("input", "self"), "w": ("weight",), "b": ("bias",)}
 
 
 @dataclass
 class _Layer:
-    """What is kept of one node while the trace is made; `view` is None when its sizes are not known."""
+    """Data collected for one node during tracing; `view` is None if its sizes are not known."""
 
     op: str
     view: View | None
@@ -49,7 +49,7 @@ class _Layer:
 
 
 class Pictures:
-    """Makes the pictures while `builder` makes the trace, and gives them back as JSON at the end (`of`)."""
+    """Makes the pictures while `builder` makes the trace, and returns them as JSON at the end (`of`)."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
@@ -59,12 +59,13 @@ class Pictures:
 
     # -- what the builder and the film tell ------------------------------------------------------------------------
     def result(self, draft: Draft, nr: int, tensor: Any) -> None:
-        """`tensor` turned out to be the result of an operation of an existing graph."""
+        """Note that `tensor` is the result of an operation of an existing graph."""
         if nr == 0 and not self.builder.recording and _op(draft):
             self._results[draft.id] = tensor
 
     def computed(self, draft: Draft) -> None:
-        """`draft` was computed; in a recording just now, so that its operands still are what they were."""
+        """Take pictures of the operands of `draft`, which was just computed; in a recording they are still
+        unchanged."""
         op = _op(draft)
         if not op or not self.builder.values or draft.id in self.layers:
             return
@@ -91,7 +92,7 @@ class Pictures:
         attempt(lambda: make(draft, layer, view), None)
 
     def arrived(self, node_id: str, grads: tuple[Any, ...], run: int) -> None:
-        """The gradients of a node's results are complete, in backward pass `run`."""
+        """Take a picture of the complete gradients of a node's results in backward pass `run`."""
         layer = self.layers.get(node_id)
         if (
             layer is None
@@ -106,7 +107,7 @@ class Pictures:
             _picture(layer, "y", self._of(grads[0]), run)
 
     def contribution(self, draft: Draft, slot: int, grad: Any, run: int) -> None:
-        """`draft` sent `grad` to its operand `slot`."""
+        """Take a picture of the gradient `grad` that `draft` sent to its operand `slot`."""
         layer = self.layers.get(draft.id)
         if layer is None or run not in layer.runs:
             return
@@ -122,7 +123,7 @@ class Pictures:
             name = f"gradient of {'γ' if what == 'w' else 'β'}" + (
                 f", pass {run}" if run > 1 else ""
             )
-            table = layer.panels[-1]  # the one with scale and shift
+            table = layer.panels[-1]  # the table with scale and shift
             table.columns.append(
                 panels.column(name, self._of(grad), False, len(table.names), run, edge.id)
             )
@@ -141,7 +142,7 @@ class Pictures:
             return None
         bias = (
             shapes["b"] is not None or sum(draft.attrs.get("bias_sym_sizes_opt") or [0]) > 0
-        )  # frozen, and not kept
+        )  # frozen, and not saved
         return cards.Sizes(
             op, shapes["x"], tuple(draft.shape), shapes["w"], bias, dict(draft.attrs)
         )
@@ -164,7 +165,7 @@ class Pictures:
         return next((item for item in self.builder.saved_of(draft.id) if item.name == name), None)
 
     def _array(self, draft: Draft, name: str) -> np.ndarray | None:
-        """An operand or something saved as an array, None when it is not at hand any more."""
+        """Return an operand or saved tensor as an array; None if it is no longer available."""
         builder, saved = self.builder, self._saved(draft, name)
         parent, nr = draft.operands.get(name, (None, 0))
         if parent is not None and nr == 0 and (saved is None or saved.state != "modified"):
@@ -179,12 +180,12 @@ class Pictures:
         return None if tensor is None else np.asarray(builder.reader.array(tensor))
 
     def _argument(self, draft: Draft, layer: _Layer, what: str) -> np.ndarray | None:
-        """x or w; says so in `missing` when it is gone."""
+        """Return x or w; if it is no longer available, note that in `missing`."""
         name = next((n for n in ARGUMENTS[what] if n in draft.operands), ARGUMENTS[what][0])
         array = self._array(draft, name)
         if array is None:
             saved = self._saved(draft, name)
-            # What another operand's gradient needs was saved; if nothing is said of it now, it has been freed.
+            # A factor of another operand's gradient was saved; if the node no longer reports it, it has been freed.
             factors = [
                 (i, n)
                 for i, n in enumerate(draft.operands)
@@ -201,7 +202,7 @@ class Pictures:
         return array
 
     def _result(self, draft: Draft, layer: _Layer) -> np.ndarray | None:
-        """y; says so in `missing` when it is gone."""
+        """Return y; if it is no longer available, note that in `missing`."""
         builder = self.builder
         found = (
             draft.tensor()
@@ -262,7 +263,7 @@ class Pictures:
     def _own_statistics(
         self, draft: Draft, layer: _Layer, view: View, used: bool
     ) -> dict[str, tuple[Any, bool]]:
-        """Mean and variance of x. The operation saves them as mean and 1 / √(variance + eps) where it uses them."""
+        """Return mean and variance of x. The operation saves them as mean and 1 / √(variance + eps) if it uses them."""
         mean, inverse = self._array(draft, "result1"), self._array(draft, "result2")
         eps = draft.attrs.get("eps")
         if used and mean is not None and inverse is not None and mean.size and eps is not None:
@@ -278,7 +279,7 @@ class Pictures:
 
     # -- the end ---------------------------------------------------------------------------------------------------
     def all(self, book: Book) -> dict[str, dict[str, Any]]:
-        """`Node.layer` of the operations that have one, by node."""
+        """Return `Node.layer` of the operations that have one, by node."""
         return {
             draft.id: found
             for draft in self.builder.nodes
@@ -286,7 +287,7 @@ class Pictures:
         }
 
     def _of_layer(self, draft: Draft, book: Book) -> dict[str, Any] | None:
-        """`Node.layer`; None for other operations."""
+        """Return `Node.layer` of an operation; None if it has none."""
         op = _op(draft)
         if not op:
             return None
@@ -302,7 +303,7 @@ class Pictures:
             "kind": KINDS[op],
             "names": f"{', '.join([*names, f'y is {book.label(draft.id)}'])}.",
             "card": [list(line) for line in lines],
-            # copied: CPython 3.13 clears an object's own when it is collected
+            # copied: CPython 3.13 clears an object's own dict when the object is collected
             "panels": [dict(vars(panel())) for panel in layer.panels],
             "missing": layer.missing,
         }
@@ -321,7 +322,7 @@ def _pools(op: str) -> bool:
 
 
 def _op(draft: Draft) -> str:
-    """The operation, "" for one without pictures: volumes and transposed convolutions have none."""
+    """Return the operation's name; "" for one without pictures, such as volumes and transposed convolutions."""
     name = getattr(draft.record, "name", "")
     volume = draft.shape is not None and len(draft.shape) > 4
     none = name == "convolution" and (volume or draft.attrs.get("transposed"))

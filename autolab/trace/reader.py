@@ -61,13 +61,13 @@ def _stale(name: str, tensor: Any, memory: Any, version: int) -> Iterator[Stale]
 
 @functools.cache
 def saved_kinds(op: Any, kinds: tuple[str, ...]) -> frozenset[str]:
-    """Names under which an op's node may save something of these kinds ("input", "output", "attr")."""
+    """Return names under which an op's node may save something of these kinds ("input", "output", "attr")."""
     return frozenset(n for n, kind in zip(op.saves, op.save_kinds) if kind in kinds)
 
 
 @functools.cache
 def _public_saved_names(node_class: Any) -> tuple[str, ...]:
-    """The names X of a node class's `_saved_X`; what only our own rules need has none."""
+    """Return the names X of a node class's `_saved_X`; what only our own rules need has none."""
     op = getattr(node_class, "op", None)
     return tuple(
         n
@@ -96,7 +96,7 @@ def _saved_unchanged(node: Any) -> dict[str, Any]:
 
 
 def is_tensor(item: Any) -> bool:
-    """Whether `item` is a tensor of a library that keeps a graph (autolab or torch)."""
+    """Return whether `item` is a tensor of a library that keeps a graph (autolab or torch)."""
     kind: Any = type(item)
     return _keeps_a_graph(kind)
 
@@ -109,7 +109,7 @@ def _keeps_a_graph(kind: Any) -> bool:
 
 
 def is_parameter(tensor: Any) -> bool:
-    """Whether a tensor of either library is a module's parameter."""
+    """Return whether a tensor of either library is a module's parameter."""
     kind: Any = type(tensor)
     return _is_kind_of_parameter(kind)
 
@@ -120,7 +120,7 @@ def _is_kind_of_parameter(kind: Any) -> bool:
 
 
 def reader_for(tensor: Any) -> Reader:
-    """The reader for the library that `tensor` belongs to. Raises TypeError for anything else."""
+    """Return the reader for the library that `tensor` belongs to. Raises TypeError for anything else."""
     if isinstance(tensor, Tensor):
         return Reader()
     if is_tensor(tensor) and any(
@@ -165,7 +165,7 @@ class Reader:
 
     # -- tensors -----------------------------------------------------------------------------------
     def array(self, tensor: Any) -> Any:
-        """The numbers, as a NumPy array or scalar."""
+        """Return the numbers, as a NumPy array or scalar."""
         return devices.peek(tensor._array)
 
     def facts(self, tensor: Any) -> Facts:
@@ -185,7 +185,7 @@ class Reader:
         )
 
     def version(self, tensor: Any) -> int | None:
-        """How many operations changed it in place; None where nobody counts them."""
+        """Return how many operations changed it in place; None where nobody counts them."""
         return tensor._storage.version
 
     def grad(self, tensor: Any) -> Any:
@@ -199,19 +199,19 @@ class Reader:
         return tensor._node if view is not None and view.is_lost(tensor) else tensor.grad_fn
 
     def data_key(self, item: Any) -> Any:
-        """The same for two appearances of the same constant operand (a tensor, or the raw array kept of one)."""
+        """Return the same for two appearances of the same constant operand (a tensor, or the raw array kept of one)."""
         return id(getattr(item, "_array", item))
 
     def memory(self, tensor: Any) -> Any:
-        """The same for tensors that share memory and version counter, as `x` and `x.detach()` do."""
+        """Return the same for tensors that share memory and version counter, as `x` and `x.detach()` do."""
         return tensor._storage
 
     def owns(self, item: Any) -> bool:
-        """Whether it is a tensor of this library."""
+        """Return whether it is a tensor of this library."""
         return isinstance(item, Tensor)
 
     def sharing(self, tensor: Any) -> Callable[[Any], bool]:
-        """A function that tells whether another tensor has memory in common with this one."""
+        """Return a function that tells whether another tensor has memory in common with this one."""
 
         def shares(other: Any) -> bool:
             if tensor._storage is other._storage:
@@ -226,26 +226,27 @@ class Reader:
         return shares
 
     def lost_base(self, tensor: Any, changes: bool) -> Any:
-        """What a view is a view of, where that is why it may not be changed (`changes`), or where a change of it cut
-        the view off; else None."""
+        """Return what a view is a view of, where that is why it may not be changed (`changes`), or where a change of it
+        cut the view off; else None."""
         view = tensor._view if isinstance(tensor, Tensor) else None
         return view.base if view is not None and (changes or view.is_lost(tensor)) else None
 
     def first_version(self, tensor: Any) -> int | None:
-        """The version that a leaf had when the graphs that still are there used it first; None where nothing tells."""
+        """Return the version that a leaf had when the graphs that still are there used it first; None where nothing
+        tells."""
         end = tensor._acc and tensor._acc()
         return getattr(end, "version", None)
 
     def watch(self, tensor: Any) -> tuple[Any, int]:
-        """(a function that gives a tensor's memory as long as somebody has it, its version)."""
+        """Return (a function that gives a tensor's memory as long as somebody has it, its version)."""
         return weakref.ref(tensor._storage), tensor._storage.version
 
     def value(self, tensor: Any) -> Value:
-        """What a tensor holds."""
+        """Return what a tensor holds."""
         return Value.of(self.array(tensor), dtype_name(tensor.dtype))
 
     def shows(self, value: Value, tensor: Any) -> bool:
-        """Whether `value` is what a tensor holds now."""
+        """Return whether `value` is what a tensor holds now."""
         copy = value.copied
         if copy is None:
             return value.is_same(self.value(tensor))
@@ -258,23 +259,23 @@ class Reader:
 
     # -- gradients on their way ----------------------------------------------------------------------
     def arriving(self, grad: Any) -> Any:
-        """A gradient as an event tells it, so that it can be looked at."""
+        """Return a gradient as an event tells it, so that it can be looked at."""
         return devices.peek(grad)
 
     def kept_gradient(self, grad: Any) -> Any:
-        """One that stays as it is: the engine may go on adding to its own array in place."""
+        """Return one that stays as it is: the engine may go on adding to its own array in place."""
         return grad if isinstance(grad, np.generic) else np.array(grad)
 
     def plus(self, a: Any, b: Any) -> Any:
-        """The sum of two gradients."""
+        """Return the sum of two gradients."""
         return a + b
 
     def added(self, tensor: Any, grad: Any) -> Any:
-        """What a tensor's `.grad` would be with `grad` added."""
+        """Return what a tensor's `.grad` would be with `grad` added."""
         return self.array(tensor) + grad
 
     def same(self, a: Any, b: Any) -> bool:
-        """Whether two gradients are the same numbers."""
+        """Return whether two gradients are the same numbers."""
         if a is b and isinstance(a, np.generic):
             return True
         if np.shape(a) == () == np.shape(b):
@@ -285,12 +286,12 @@ class Reader:
         return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
     def hooked(self, item: Any) -> bool:
-        """Whether hooks may change the gradient that comes to a leaf or a node."""
+        """Return whether hooks may change the gradient that comes to a leaf or a node."""
         hooks = item._hooks if is_tensor(item) else item.hooks
         return hooks is not None and bool(hooks.tensor or hooks.pre)
 
     def sends_through_hooks(self, node: Any) -> bool:
-        """Whether hooks may change what a node sends on."""
+        """Return whether hooks may change what a node sends on."""
         return node.hooks is not None and bool(node.hooks.post)
 
     # -- what the running code is in -------------------------------------------------------------------
@@ -298,20 +299,20 @@ class Reader:
         return per_thread.state.grad
 
     def mode_without_grad(self) -> str:
-        """The name of the mode under which nothing is recorded now."""
+        """Return the name of the mode under which nothing is recorded now."""
         return "inference_mode" if per_thread.state.inference else "no_grad"
 
     def scope_now(self) -> Any:
-        """The call of a module that is running, as `scopes` describes it, or None."""
+        """Return the call of a module that is running, as `scopes` describes it, or None."""
         return per_thread.state.scope
 
     # -- grad_fn nodes -----------------------------------------------------------------------------
     def seen_nodes(self, weak: bool) -> Seen:
-        """Where a builder notes which node is which."""
+        """Return where a builder notes which node is which."""
         return Seen(weak)
 
     def op(self, node: Any) -> Any:
-        """The op's record, or None when there is none for this node."""
+        """Return the op's record, or None when there is none for this node."""
         found = getattr(node, "op", None)
         return (
             found if found is not None else _op_by_node_name(len(OPS)).get(self.grad_fn_name(node))
@@ -324,11 +325,11 @@ class Reader:
         return node._sequence_nr()
 
     def scope(self, node: Any) -> Any:
-        """The call of a module that made the node, as `scopes` describes it, or None."""
+        """Return the call of a module that made the node, as `scopes` describes it, or None."""
         return getattr(node, "scope", None)
 
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
-        """(shape, dtype, device) of each result; unknown ones are (None, "", "")."""
+        """Return (shape, dtype, device) of each result; unknown ones are (None, "", "")."""
         if (
             isinstance(node, Node)
             and node.plain
@@ -354,13 +355,14 @@ class Reader:
         return [first]
 
     def result(self, node: Any) -> Any:
-        """The (first) result as an array, or None when it was not kept."""
+        """Return the (first) result as an array, or None when it was not kept."""
         value, op = getattr(node, "value", None), getattr(node, "op", None)
         # the array of a view may have been changed since: it is computed from what it is a view of
         return None if isinstance(value, tuple) or op is not None and op.view else value
 
     def operand(self, node: Any, slot: int) -> Any:
-        """The operand at a slot where no gradient goes: an array, a number, None (there was none), or UNKNOWN."""
+        """Return the operand at a slot where no gradient goes: an array, a number, None (there was none), or
+        UNKNOWN."""
         kept = getattr(node, "operands", None)
         if (
             kept is None or slot >= len(kept) or isinstance(kept[slot], tuple)
@@ -369,7 +371,8 @@ class Reader:
         return kept[slot]
 
     def saved(self, node: Any) -> Iterable[tuple[str, Any]]:
-        """(name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an attribute."""
+        """Yield (name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an
+        attribute."""
         stored = getattr(node, "saved", None)
         packed = self._packed_names(node) if isinstance(stored, list) else ()
         unchanged = isinstance(node, Node) and node.plain and stored.__class__ is tuple
@@ -400,7 +403,7 @@ class Reader:
             yield from self._saved_by_function(node)
 
     def stale(self, node: Any) -> Iterator[Stale]:
-        """What a node saved and an operation in place has changed since."""
+        """Yield what a node saved and an operation in place has changed since."""
         op, kept = getattr(node, "op", None), getattr(node, "_kept", None)
         if op is not None and isinstance(getattr(node, "saved", None), (tuple, list)):
             for name, kind, entry in zip(op.saves, op.save_kinds, node.entries()):
@@ -420,7 +423,7 @@ class Reader:
                 yield from _stale(f"saved_tensors[{i}]", item[0], item[0]._storage, item[1])
 
     def _saved_by_function(self, node: Any) -> Iterator[tuple[str, Any]]:
-        """What a custom `autograd.Function` saved."""
+        """Yield what a custom `autograd.Function` saved."""
         try:
             tensors = node.saved_tensors
         except RuntimeError as error:
@@ -436,18 +439,18 @@ class Reader:
         return _public_saved_names(kind)
 
     def _packed_names(self, node: Any) -> Collection[str]:
-        """What saved-tensor hooks took: to look at it would call the learner's unpack function."""
+        """Return what saved-tensor hooks took: to look at it would call the learner's unpack function."""
         return {
             name for name, entry in zip(node._saved_names, node.saved) if isinstance(entry, Packed)
         }
 
     def _tensor_names(self, node: Any) -> frozenset[str]:
-        """Names under which this node may save tensors (None there means: not needed)."""
+        """Return names under which this node may save tensors (None there means: not needed)."""
         op = self.op(node)
         return frozenset() if op is None else saved_kinds(op, ("input", "output"))
 
     def seed(self, root: Any, gradient: Any) -> Any:
-        """The gradient that backward() starts with at `root`: what was given, or 1 for a single number.
+        """Return the gradient that backward() starts with at `root`: what was given, or 1 for a single number.
 
         Raises ValueError in words for a learner when backward() would refuse."""
         if gradient is not None:
@@ -482,7 +485,7 @@ class Reader:
 
     # -- backward without touching .grad -----------------------------------------------------------
     def replay(self, roots: list[Any], gradients: list[Any], observer: Any) -> None:
-        """Runs the backward pass, telling `observer` each step; `.grad` and the saved values stay as they are.
+        """Run the backward pass, telling `observer` each step; `.grad` and the saved values stay as they are.
 
         Raises RuntimeError where backward() would (freed or modified values)."""
         from ..engine.core import observe

@@ -134,7 +134,7 @@ def _was_changed(
 
 
 def _same(builder: Builder, draft: Draft, result: np.ndarray) -> bool:
-    """Whether what an operation comes to now is what it came to then, but for rounding."""
+    """Return whether what an operation comes to now is what it came to then, but for rounding."""
     known = builder.raw.get((draft.id, 0), result)
     one = np.asarray(builder.reader.array(known) if is_tensor(known) else known)
     if one.dtype.kind not in "fc" or one.shape != result.shape:

@@ -15,7 +15,7 @@ from .captions.text import render
 
 
 def record() -> Recording:
-    """Records the code inside a `with` block: every operation (also in place, and under no_grad), every backward pass,
+    """Record the code inside a `with` block: every operation (also in place, and under no_grad), every backward pass,
     every error. `print(recording)` tells all. An error inside ends the block as usual; what happened before it is kept.
     The code may be autolab's or, where `torch` has been imported before the block, PyTorch's.
 
@@ -71,7 +71,8 @@ class Recording(Recorder):
         return self._torch.has_nodes and not self.has_nodes
 
     def _of_torch(self) -> Recorder | None:
-        """What records PyTorch meanwhile; None where it has not been imported, or is one that cannot be watched."""
+        """Return what records PyTorch meanwhile; None where it has not been imported, or is one that cannot be
+        watched."""
         if sys.modules.get("torch") is None:
             return None
         from . import torch_names
@@ -86,7 +87,7 @@ class Recording(Recorder):
         return TorchRecording()
 
     def trace(self, library: str = "") -> Trace:
-        """The recording as data; inside the block, of what happened so far.
+        """Return the recording as data; inside the block, of what happened so far.
 
         library: "autolab" or "torch", needed where operations of both ran. Raises RuntimeError before the block, and
         where it is not said."""

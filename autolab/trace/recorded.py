@@ -23,7 +23,8 @@ class Recorded(observe.Observer, Generic[Data]):
     )
 
     def trace(self) -> Data:
-        """The recording as data; inside the block, of what happened so far. Raises RuntimeError before the block."""
+        """Return the recording as data; inside the block, of what happened so far. Raises RuntimeError before the
+        block."""
         if self._write_out is not None:
             self._trace, self._write_out = self._write_out(), None
         if self._trace is not None:
@@ -35,7 +36,7 @@ class Recorded(observe.Observer, Generic[Data]):
         return self._so_far(names.caller())
 
     def text(self) -> str:
-        """The recording as text, one line per step."""
+        """Return the recording as text, one line per step."""
         return self._render(self.trace())
 
     def __str__(self) -> str:

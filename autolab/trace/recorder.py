@@ -52,7 +52,7 @@ def _of_a_pass(event: Callable[..., None]) -> Callable[..., None]:
 
 
 def _to_film(name: str) -> Callable[..., None]:
-    """An event of a backward pass that only its frames are made of."""
+    """Return an event of a backward pass that only its frames are made of."""
 
     def event(self: Recorder, *args: Any) -> None:
         """Add what the engine does now to the frames of this backward pass."""
@@ -103,18 +103,18 @@ class Recorder(Recorded[Trace]):
     def _read_call(
         self, op: Any, args: Any, custom: bool
     ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-        """(the operation's record, its operands, its other arguments)."""
+        """Return (the operation's record, its operands, its other arguments)."""
         record_ = None if custom else op
         return record_, *failures.operands_of(record_, args)
 
     def _operation(self, op: Any, record_: Any) -> str:
-        """What the operation is called."""
+        """Return what the operation is called."""
         return operation_name(
             self._builder.reader.grad_fn_name(op) if record_ is None else record_.node
         )
 
     def _called(self, op: Any) -> str:
-        """The same before the event has been read."""
+        """Return the same before the event has been read."""
         return self._operation(op, None if hasattr(op, "next_functions") else op)
 
     # -- the block ---------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Recorder(Recorded[Trace]):
         )
 
     def _ended_by(self, error: BaseException) -> None:
-        """Notes the error that ended the block: of the operation that failed, of a backward pass, or of the learner's
+        """Note the error that ended the block: of the operation that failed, of a backward pass, or of the learner's
         own code."""
         found = next(
             (
@@ -167,8 +167,8 @@ class Recorder(Recorded[Trace]):
         error._autolab_seen = self, self._error["node"]  # type: ignore[attr-defined]
 
     def _at_the_line(self, error: BaseException) -> str:
-        """The node for an error that no operation told of: Python refused a call, or the learner's own code raised it.
-        "" for the latter."""
+        """Return the node for an error that no operation told of: Python refused a call, or the learner's own code
+        raised it. "" for the latter."""
         frame = failures.learners(error.__traceback__)
         expression = None if frame is None else expressions.at(frame)
         if frame is None or expression is None or not expression.operands:
@@ -203,7 +203,7 @@ class Recorder(Recorded[Trace]):
         return lambda: rescue(write_out, empty)
 
     def _ended(self, frame: FrameType | None) -> Callable[[], Trace]:
-        """What writes out the trace of what happened up to now; it needs no tensor any more."""
+        """Return what writes out the trace of what happened up to now; it needs no tensor any more."""
         builder = self._builder
         self._failures.settle()
         for name, tensor in names.tensors(names.namespace(frame)):
@@ -237,7 +237,7 @@ class Recorder(Recorded[Trace]):
         )
 
     def lost(self, event: str, args: tuple[Any, ...], error: Exception) -> None:
-        """Notes that the recorder could not follow an event; the program goes on."""
+        """Note that the recorder could not follow an event; the program goes on."""
         if event == "forward":
             name = attempt(lambda: self._called(args[0]), "operation")
             self._unfollowed.operation(name, self._made, args, error)
@@ -356,7 +356,7 @@ class Recorder(Recorded[Trace]):
             self._rebased(draft, outputs[0]._base)
 
     def _kept(self, draft: Draft, node: Any, operands: dict[str, Any]) -> list[SavedEntry]:
-        """The tensors that a node saved, in the order of the operands; the attributes are the draft's."""
+        """Return the tensors that a node saved, in the order of the operands; the attributes are the draft's."""
         saved = [item for item in self._builder.reader.saved(node) if "_sym_" not in item[0]]
         if len(saved) > 1:
             saved.sort(key=place_of(list(operands)))
@@ -371,7 +371,7 @@ class Recorder(Recorded[Trace]):
     def _join(
         self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, inplace: bool
     ) -> None:
-        """Draws the edges from an operation's operands; a gradient goes back along those that its node has an edge
+        """Draw the edges from an operation's operands; a gradient goes back along those that its node has an edge
         for."""
         ahead = () if node is None else node.next_functions
         for slot, (parent, nr) in enumerate(parents.values()):
@@ -387,7 +387,7 @@ class Recorder(Recorded[Trace]):
             self._builder.edge(parent, nr, draft.id, slot, differentiable=goes_back, update=changes)
 
     def _spell(self, draft: Draft, frame: FrameType | None) -> None:
-        """Notes how the numbers among an operation's arguments are written in the learner's code."""
+        """Note how the numbers among an operation's arguments are written in the learner's code."""
         if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
             # The library hands it on; it says nothing that the result does not.
             del draft.attrs["dtype"]
@@ -410,8 +410,8 @@ class Recorder(Recorded[Trace]):
                 draft.spelled[name] = text
 
     def _owner(self, target: Any, node: Any) -> Any:
-        """The leaf whose memory an operation in place changes: `target` itself, or the one that it is `.data` or a part
-        of."""
+        """Return the leaf whose memory an operation in place changes: `target` itself, or the one that it is `.data` or
+        a part of."""
         if target is None or node is not None or self._builder.reader.grad_fn(target) is not None:
             return None
         return (
@@ -528,7 +528,7 @@ class Recorder(Recorded[Trace]):
         return draft
 
     def _scan(self, frame: FrameType) -> None:
-        """Gives known tensors the names they have by now; a name found later (a loop reuses it) would be another
+        """Give known tensors the names they have by now; a name found later (a loop reuses it) would be another
         tensor's. While one statement runs, names stay as they are."""
         builder = self._builder
         at = id(frame), frame.f_lasti, builder.given
@@ -606,7 +606,7 @@ class Recorder(Recorded[Trace]):
         self._passes.setdefault(self._builder.film.run, names.source(frame))
 
     def _name_here(self) -> FrameType | None:
-        """The learner's frame, whose variables give their names to what is known."""
+        """Return the learner's frame, whose variables give their names to what is known."""
         frame, builder = names.caller(), self._builder
         if frame is not None:
             find = names.tensors if builder.has_unnamed_leaves() else names.values
@@ -616,7 +616,7 @@ class Recorder(Recorded[Trace]):
         return frame
 
     def _source(self, frame: FrameType | None, line: int | None) -> Source | None:
-        """The line that `frame` is at, or `line` of its file; a loop comes to the same lines again and again."""
+        """Return the line that `frame` is at, or `line` of its file; a loop comes to the same lines again and again."""
         if frame is None:
             return None
         code = frame.f_code  # held, so that its id stays its own

@@ -37,6 +37,6 @@ class Records(Sequence[Any]):
 
 
 def rough(records: Any) -> Any:
-    """What records are made of, where they are made when somebody looks at them: their fields that need no writing
-    have the same names there. Else the records."""
+    """Return what records are made of, where they are made when somebody looks at them: their fields that need no
+    writing have the same names there. Else the records."""
     return getattr(records, "rough", records)

@@ -23,7 +23,8 @@ class Unknown(Exception):
 
 
 def array_of(value: Value | None) -> np.ndarray | None:
-    """The numbers of a value, None where it does not keep all of them, or NumPy has no such numbers (bfloat16)."""
+    """Return the numbers of a value, None where it does not keep all of them, or NumPy has no such numbers
+    (bfloat16)."""
     if (
         value is None
         or value.data is None
@@ -66,11 +67,11 @@ class Again:
         self._known: dict[str, Any] = {}
 
     def edge(self, edge_id: str) -> Edge:
-        """The edge of that id."""
+        """Return the edge of that id."""
         return self.trace.edges[int(edge_id[1:])]
 
     def versions(self, node_id: str) -> list[tuple[str, str]]:
-        """The nodes that a leaf was before, and became by, a change: ("before" or "after", id)."""
+        """Return the nodes that a leaf was before, and became by, a change: ("before" or "after", id)."""
         was = {edge.child: edge.parent for edge in self.trace.edges if edge.update}
         became = {parent: child for child, parent in was.items()}
         found = []
@@ -85,24 +86,25 @@ class Again:
         return found
 
     def value(self, node_id: str, nr: int = 0) -> np.ndarray | None:
-        """The numbers of a node's result as they were recorded, None where not all of them are known."""
+        """Return the numbers of a node's result as they were recorded, None where not all of them are known."""
         node = self.trace.node(node_id)
         return array_of(node.outputs[nr].value if 0 < nr < len(node.outputs) else node.value)
 
     def operands(self, node_id: str) -> list[np.ndarray]:
-        """What an operation was given, by slot. Raises Unknown where the trace does not keep it."""
+        """Return what an operation was given, by slot. Raises Unknown where the trace does not keep it."""
         found = [self.value(edge.parent, edge.parent_nr) for edge in self.into.get(node_id, [])]
         if any(item is None for item in found):
             raise Unknown("what it was computed from is not kept in full")
         return found  # type: ignore[return-value]
 
     def result(self, node_id: str, operands: Sequence[Any]) -> np.ndarray:
-        """What an operation gives for these operands. Raises Unknown."""
+        """Return what an operation gives for these operands. Raises Unknown."""
         with observe.unwatched(), np.errstate(all="ignore"), no_grad():
             return np.array(self._run(node_id, [_tensor(item) for item in operands])._array)
 
     def local(self, edge: Edge) -> np.ndarray:
-        """The derivative of an edge's child by its parent: an array of the child's shape followed by the parent's.
+        """Return the derivative of an edge's child by its parent: an array of the child's shape followed by the
+        parent's.
 
         Raises Unknown where the operation cannot be run again or no gradient flows along the edge.
         """
@@ -110,7 +112,7 @@ class Again:
         return self.jacobian(edge.child, slot, self.operands(edge.child))
 
     def jacobian(self, node_id: str, slot: int, operands: Sequence[Any]) -> np.ndarray:
-        """The same of the operand at `slot`, at these operands."""
+        """Return the same of the operand at `slot`, at these operands."""
         with observe.unwatched(), np.errstate(all="ignore"), enable_grad():
             tensors = [_tensor(item) for item in operands]
             asked = tensors[slot]
@@ -140,7 +142,7 @@ class Again:
         return _first(_named(record, node, self.into.get(node_id, []), tensors))
 
     def _find(self, node: Node) -> Any:
-        """The record that gives the recorded result from the recorded operands, or why there is none."""
+        """Return the record that gives the recorded result from the recorded operands, or why there is none."""
         if node.kind != "op" or node.error:
             return "nothing was computed there" if node.error else "no operation made it"
         candidates = _by_node().get(node.grad_fn, []) or [
@@ -170,7 +172,7 @@ class Again:
 
 @functools.cache
 def _by_node() -> dict[str, list[Any]]:
-    """Records by the name of their nodes; several operations may share one."""
+    """Record by the name of their nodes; several operations may share one."""
     found: dict[str, list[Any]] = {}
     for op in OPS.values():
         found.setdefault(op.node, []).append(op)
@@ -190,7 +192,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def _named(record: Any, node: Node, edges: list[Edge], tensors: list[Tensor]) -> Any:
-    """The operation for these tensors; its other arguments are those that the node notes."""
+    """Return the operation for these tensors; its other arguments are those that the node notes."""
     first = [record.params[i] for i, _, _ in record.rules]
     names = [
         *first,
@@ -226,7 +228,7 @@ def _named(record: Any, node: Node, edges: list[Edge], tensors: list[Tensor]) ->
 
 
 def is_random(record: Any) -> bool:
-    """Whether an operation draws numbers."""
+    """Return whether an operation draws numbers."""
     return any("generator" in name for name in record.params)
 
 

@@ -55,7 +55,7 @@ def slots(record: Any, count: int) -> tuple[list[str] | None, Any, frozenset[str
 
 
 def states_now(saved: list[SavedDraft], reader: Reader) -> States:
-    """What nodes say of what they saved; one that is gone says nothing."""
+    """Return what nodes say of what they saved; one that is gone says nothing."""
     states: States = {}
     for item in saved:
         if item.node not in states:

@@ -22,7 +22,7 @@ STATE = frozenset(["weight", "bias", "running_mean", "running_var", "num_batches
 
 
 def path(scope: Scope | None) -> str:
-    """The module's path from the root module called ("layer1.0.conv1"); for the root itself its type's name."""
+    """Return the module's path from the root module called ("layer1.0.conv1"); for the root itself its type's name."""
     if scope is None:
         return ""
     if scope[0] is None:
@@ -35,8 +35,8 @@ def path(scope: Scope | None) -> str:
 
 
 def groups(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> tuple[Group, ...]:
-    """One group for every call of a module, the outer before the inner, in the order of the calls. Sets `module` of the
-    nodes."""
+    """Return one group for every call of a module, the outer before the inner, in the order of the calls. Sets `module`
+    of the nodes."""
     calls: dict[int, _Call] = {}
     counts: dict[tuple[int, str], int] = {}
 
@@ -102,7 +102,8 @@ class _Call:
 
 
 def _belongs(draft: Draft, slots: set[str]) -> bool:
-    """Whether a leaf or constant is part of a module, not handed to it: a parameter, a buffer, a number in its code."""
+    """Return whether a leaf or constant is part of a module, not handed to it: a parameter, a buffer, a number in its
+    code."""
     if draft.kind == "data" and draft.shape == () and not draft.name:
         return True
     return draft.parameter or "." in draft.name or bool(slots) and slots <= STATE
@@ -136,7 +137,7 @@ def name_parameters(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> None:
 
 
 def from_names(nodes: list[Draft], types: Mapping[str, str]) -> None:
-    """Gives the operations of a graph without scopes those that the names of its parameters tell.
+    """Give the operations of a graph without scopes those that the names of its parameters tell.
 
     types: the type names of known modules by path, "" for the root. What uses "fc.weight" is in "fc"; what lies between
     two operations of known modules is in the innermost module around both."""

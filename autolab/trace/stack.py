@@ -62,7 +62,7 @@ def at(
 
 
 def in_optimizer() -> bool:
-    """Whether the innermost code, but for the package's own and PyTorch's plumbing, is that of an optimizer of
+    """Return whether the innermost code, but for the package's own and PyTorch's plumbing, is that of an optimizer of
     PyTorch's."""
     kinds = (_kind(f.f_code.co_filename, f.f_code.co_name, "torch") for f in _frames())
     return next(filter(None, kinds), "") == "optimizer"
@@ -103,7 +103,7 @@ _KINDS = {
 
 
 def clearing() -> Any:
-    """The optimizer or module of PyTorch's whose `zero_grad()` is running, or None."""
+    """Return the optimizer or module of PyTorch's whose `zero_grad()` is running, or None."""
     for frame in itertools.takewhile(names.ours, _frames()):
         if frame.f_code.co_name == "zero_grad":
             return frame.f_locals.get("self")
@@ -111,7 +111,7 @@ def clearing() -> Any:
 
 
 def custom_function() -> FrameType | None:
-    """The outermost call of a custom function of PyTorch's that is running."""
+    """Return the outermost call of a custom function of PyTorch's that is running."""
     found = None
     for frame in _frames():
         code = frame.f_code
@@ -121,6 +121,6 @@ def custom_function() -> FrameType | None:
 
 
 def lines(frame: FrameType | None) -> Lines:
-    """Where the learner's code is: file and line of every frame of it, from `frame` outwards."""
+    """Return where the learner's code is: file and line of every frame of it, from `frame` outwards."""
     around = _frames(frame) if frame is not None else ()
     return tuple([(f.f_code.co_filename, f.f_lineno) for f in around if not names.ours(f)])

@@ -246,7 +246,7 @@ class TorchReader(Reader):
         return found
 
     def _plan(self, node: Any) -> _Plan:
-        """Notes what nodes of this kind save."""
+        """Note what nodes of this kind save."""
         kind = type(node)
         names = [n[7:] for n in dir(node) if n.startswith("_saved_")]
         tensors = frozenset(n for n in names if hasattr(kind, f"_raw_saved_{n}"))
@@ -380,7 +380,7 @@ def _size(tensor: Any, dim: int) -> int:
 
 
 def _same_elsewhere(a: Any, b: Any) -> bool:
-    """Whether they are the same numbers, sparse or nested ones."""
+    """Return whether they are the same numbers, sparse or nested ones."""
     if a.is_nested or b.is_nested:
         return all(map(torch.equal, a.unbind(), b.unbind()))
     if a.layout is not torch.sparse_coo or b.layout is not torch.sparse_coo:
@@ -390,7 +390,7 @@ def _same_elsewhere(a: Any, b: Any) -> bool:
 
 
 def _parts(name: str, value: Any) -> list[tuple[str, Any]]:
-    """What a node saved under a name that is not one plain tensor."""
+    """Return what a node saved under a name that is not one plain tensor."""
     if is_tensor(value):
         return [(name, SavedEntry(name, value, "alive"))]
     if isinstance(value, (list, tuple)) and any(is_tensor(v) for v in value):

@@ -51,14 +51,14 @@ class Schema:
         self.differentiable = tuple(a.name for a in schema.arguments if "Tensor" in str(a.type))
 
     def named(self, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a call by name, defaults included."""
+        """Return the arguments of a call by name, defaults included."""
         found = self.defaults.copy()
         found.update(zip(self.params, args))
         found.update(kwargs)
         return found
 
     def changed(self, args: Any, kwargs: dict[str, Any]) -> list[tuple[Any, bool]]:
-        """The arguments of a call whose memory it changes, and whether their versions will say so."""
+        """Return the arguments of a call whose memory it changes, and whether their versions will say so."""
         return [
             (args[place] if place < len(args) else kwargs.get(name), counted)
             for name, place, counted in self._places
@@ -90,7 +90,7 @@ def schema_of(func: Any) -> Schema | None:
 
 @functools.cache
 def _strangers(schema: Schema, record: Op) -> tuple[str, ...]:
-    """The arguments of an operation that a record does not know."""
+    """Return the arguments of an operation that a record does not know."""
     return tuple(name for name in schema.params if name not in record.params)
 
 
@@ -105,11 +105,11 @@ class Call:
         self.name = schema.name.lstrip("_") if record is None else record.name
 
     def _fits(self, record: Op) -> bool:
-        """Whether the record knows the arguments that are tensors by the same names."""
+        """Return whether the record knows the arguments that are tensors by the same names."""
         return not any(tensors_in(self.arguments[n]) for n in _strangers(self.schema, record))
 
     def operands(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """(operands, other arguments) where there is no record: tensors as the schema names them."""
+        """Return (operands, other arguments) where there is no record: tensors as the schema names them."""
         found: dict[str, Any] = {}
         for name, item in self.arguments.items():
             if is_tensor(item):
@@ -128,7 +128,7 @@ class Call:
         }
 
     def args(self) -> tuple[Any, ...]:
-        """The arguments in the order of the record, or of the schema."""
+        """Return the arguments in the order of the record, or of the schema."""
         if self.record is None:
             return tuple(self.arguments.get(name) for name in self.schema.params)
         return tuple(
@@ -151,7 +151,7 @@ class Function(Call):
 
 
 def tensors_in(item: Any, deep: int = 3) -> list[Any]:
-    """The tensors of an argument or a result: itself, or those in its lists, tuples and dicts."""
+    """Return the tensors of an argument or a result: itself, or those in its lists, tuples and dicts."""
     if type(item) in PLAIN or is_tensor(item):
         return [item]
     parts = item.values() if isinstance(item, dict) else item

@@ -91,7 +91,7 @@ class _Operation:
         self.enabled, self.is_bare = on and wanted, on and not wanted
 
     def is_inside_a_script(self) -> bool:
-        """Whether what it works on is a result of TorchScript's by now, and had no history when it ran."""
+        """Return whether what it works on is a result of TorchScript's by now, and had no history when it ran."""
         return self.is_bare and any(
             (fn := history(t)) is not None and "DifferentiableGraph" in fn.name()
             for t in (*self.results, *tensors_in(self.arguments))
@@ -99,8 +99,8 @@ class _Operation:
         )
 
     def place(self, after: list[_Operation], around: list[Any]) -> bool:
-        """Whether the results have their history. A view gets it in a tensor of its own, which operations `after` it or
-        the tensors `around` may have."""
+        """Return whether the results have their history. A view gets it in a tensor of its own, which operations
+        `after` it or the tensors `around` may have."""
         if not self.enabled or self.schema.in_place or not self.schema.view:
             return True
         for result in self.results:
@@ -225,7 +225,7 @@ class _Custom:
         return stack.custom_function() is self.frame
 
     def failed(self) -> bool:
-        """Whether its forward raised: then its frame has not come to the end."""
+        """Return whether its forward raised: then its frame has not come to the end."""
         return not dis.opname[self.frame.f_code.co_code[self.frame.f_lasti]].startswith("RETURN")
 
     def tell(self, recording: TorchRecording, seen: list[Any]) -> None:
@@ -320,13 +320,13 @@ class Events:
         return compile
 
     def lost(self, event: str, args: tuple[Any, ...], error: Exception) -> None:
-        """Notes that the recorder could not follow an event."""
+        """Note that the recorder could not follow an event."""
         self.recording.lost(event, args, error)
 
     # -- operations --------------------------------------------------------------------------------
     @quietly()
     def tell(self, seen: Any, last: bool = False) -> None:
-        """Tells the operations whose results have their history by now; `seen`: where tensors may be that have it. With
+        """Tell the operations whose results have their history by now; `seen`: where tensors may be that have it. With
         `last` the call is over."""
         queue, self.queue = self.queue, []
         around = tensors_in(seen) if queue or self.custom is not None else []
@@ -375,8 +375,8 @@ class Events:
         self.told = None
 
     def is_arithmetic(self, func: Any) -> bool:
-        """Whether an operation is a backward rule's own arithmetic, and nothing waits to be told. A result of it that
-        is held would not become a leaf's `.grad` as it is."""
+        """Return whether an operation is a backward rule's own arithmetic, and nothing waits to be told. A result of it
+        that is held would not become a leaf's `.grad` as it is."""
         if self.queue or self.custom is not None or torch.is_grad_enabled():
             return False
         schema = schema_of(func)
@@ -384,7 +384,7 @@ class Events:
 
     @guarded()
     def begins(self, func: Any, args: Any, kwargs: dict[str, Any]) -> _Running | None:
-        """What is about to run; None if it is not recorded."""
+        """Return what is about to run; None if it is not recorded."""
         if torch.compiler.is_compiling() and self.exports():
             return None
         schema, on = schema_of(func), torch.is_grad_enabled()
@@ -421,11 +421,11 @@ class Events:
 
     @quietly()
     def meet_transform(self) -> None:
-        """Says, once, that a transform is not recorded."""
+        """Say, once, that a transform is not recorded."""
         self._warn_once(TRANSFORM)
 
     def exports(self) -> bool:
-        """Says once that torch.export traces what runs, unless torch.compile does where it does not run as written."""
+        """Say once that torch.export traces what runs, unless torch.compile does where it does not run as written."""
         if not torch.compiler.is_dynamo_compiling():  # which would trace this as well
             self._warn_once(EXPORT)
         return True
@@ -468,7 +468,7 @@ class Events:
 
     @quietly(False)
     def in_function(self, results: list[Any]) -> bool:
-        """Whether what has just run is part of a custom function's forward, which is shown as one operation."""
+        """Return whether what has just run is part of a custom function's forward, which is shown as one operation."""
         frame = stack.custom_function()
         if frame is None:
             return False
@@ -516,13 +516,13 @@ class Events:
 
     # -- passes ------------------------------------------------------------------------------------
     def backward(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Runs `func`, one of the calls that go backward."""
+        """Run `func`, one of the calls that go backward."""
         watched = self._pass(func, args, kwargs)
         return func(*args, **kwargs) if watched is None else watched.run()
 
     @quietly()
     def _pass(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Pass | None:
-        """The pass that begins; None if a transform runs it."""
+        """Return the pass that begins; None if a transform runs it."""
         self.end_clearing()
         watched = Pass(self, func, args, kwargs)
         if kwargs.get("is_grads_batched") or any(map(is_transformed, watched.tensors())):
@@ -532,7 +532,7 @@ class Events:
 
     # -- modules -----------------------------------------------------------------------------------
     def running_modules(self) -> list[Any]:
-        """The modules whose forward is running, outermost last."""
+        """Return the modules whose forward is running, outermost last."""
         return [module for module, _ in reversed(self.modules)]
 
     @property
@@ -568,7 +568,7 @@ class Events:
 
     # -- optimizers --------------------------------------------------------------------------------
     def in_step(self, name: str, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Runs a call of an optimizer's own arithmetic, which is told as one update of each parameter: the operations
+        """Run a call of an optimizer's own arithmetic, which is told as one update of each parameter: the operations
         under it are not looked at."""
         Silence.on = True
         try:

@@ -33,7 +33,7 @@ USED = {
 
 
 def missing() -> Iterator[str]:
-    """Which of them this PyTorch does not have."""
+    """Yield which of them this PyTorch does not have."""
     for where, names in USED.items():
         item = _found(where)
         lacking = [name for name in names if not hasattr(item, name)]
@@ -54,7 +54,8 @@ def _found(where: str) -> Any:
 
 
 def nothing_is_compiled() -> bool:
-    """Whether what compiles is not even loaded. A PyTorch that calls it otherwise says no, which costs a second."""
+    """Return whether what compiles is not even loaded. A PyTorch that calls it otherwise says no, which costs a
+    second."""
     return (
         "torch._dynamo" not in sys.modules and importlib.util.find_spec("torch._dynamo") is not None
     )
@@ -62,7 +63,7 @@ def nothing_is_compiled() -> bool:
 
 @functools.cache
 def check() -> None:
-    """Raises ImportError that says what is missing."""
+    """Raise ImportError that says what is missing."""
     if lacking := ", ".join(missing()):
         raise fail(
             ImportError,

@@ -38,15 +38,15 @@ class Pass:
         self.nodes: dict[Any, None] = {}
 
     def tensors(self) -> list[Any]:
-        """What the call was given."""
+        """Return what the call was given."""
         return [*self.roots, *(self.inputs or ()), *(g for g in self.seeds if g is not None)]
 
     def lost(self, event: str, args: tuple[Any, ...], error: Exception) -> None:
-        """Notes that the recorder could not follow this pass."""
+        """Note that the recorder could not follow this pass."""
         self.recording.lost("backward_begin", args, error)
 
     def run(self) -> Any:
-        """The call, watched. What it raises is raised."""
+        """Return the call, watched. What it raises is raised."""
         self.events.passes += 1
         self._start()
         try:
@@ -64,7 +64,7 @@ class Pass:
             self._begin()
 
     def _can_begin(self) -> bool:
-        """Whether PyTorch will take the call; if not it says why."""
+        """Return whether PyTorch will take the call; if not it says why."""
         if not self.roots or len(self.seeds) != len(self.roots):
             return False
         facts = self.recording.reader.facts
@@ -178,14 +178,14 @@ def tensors_in_order(result: Any) -> list[Any]:
 
 
 def _node(tensor: Any) -> Any:
-    """The node a gradient of `tensor` goes to; of a leaf the one that accumulates."""
+    """Return the node a gradient of `tensor` goes to; of a leaf the one that accumulates."""
     if tensor.grad_fn is not None:
         return tensor.grad_fn
     return torch.autograd.graph.get_gradient_edge(tensor).node
 
 
 def _reached(roots: list[Any], wanted: set[Any] | None) -> list[Any]:
-    """The nodes that a pass from `roots` runs: all that lead to a leaf, or those on the way to `wanted`."""
+    """Return the nodes that a pass from `roots` runs: all that lead to a leaf, or those on the way to `wanted`."""
     found = dict.fromkeys(roots)
     todo = list(found)
     order = []

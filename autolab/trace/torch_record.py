@@ -56,7 +56,7 @@ class SeenNodes(Seen):
         return lambda: self.reached.get(number)
 
     def reach(self, results: list[Any]) -> None:
-        """Finds the nodes that are still there, from the grad_fn of the results that are."""
+        """Find the nodes that are still there, from the grad_fn of the results that are."""
         todo = [fn for fn in results if fn is not None]
         seen = set(todo)
         while todo:
@@ -109,7 +109,8 @@ class RecordingReader(TorchReader):
 
 
 def packs() -> bool:
-    """Whether hooks take what is saved now (`saved_tensors_hooks`, checkpointing): looking at it would call them."""
+    """Return whether hooks take what is saved now (`saved_tensors_hooks`, checkpointing): looking at it would call
+    them."""
     return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
 
 

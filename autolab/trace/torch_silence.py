@@ -39,7 +39,7 @@ class Silence:
 
 
 def quietly(otherwise: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A guarded method (see `guard`) that runs in silence."""
+    """Return a guarded method (see `guard`) that runs in silence."""
 
     def silence(method: Callable[..., Any]) -> Callable[..., Any]:
         name = method.__name__

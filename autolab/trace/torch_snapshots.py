@@ -44,8 +44,8 @@ class Snapshots:
         self._of_memory: dict[int, _Memory] = {}
 
     def value(self, tensor: Any) -> Value | None:
-        """The value of a tensor, None for one without numbers of its own (sparse, on no device), or with such as NumPy
-        has not."""
+        """Return the value of a tensor, None for one without numbers of its own (sparse, on no device), or with such as
+        NumPy has not."""
         if not _lies_in_memory(tensor) or tensor.dtype not in _NUMPYS:
             return None
         try:
@@ -70,7 +70,7 @@ class Snapshots:
         return found
 
     def part(self, grad: Any) -> Any:
-        """A gradient as it is now, as long as what this gives is held."""
+        """Return a gradient as it is now, as long as what this gives is held."""
         if not _lies_in_memory(grad):
             return grad
         try:
@@ -87,7 +87,7 @@ class Snapshots:
         return part
 
     def _meet(self, memory: int, storage: Any) -> _Memory:
-        """Notes memory that was not known, or belonged to another tensor before."""
+        """Note memory that was not known, or belonged to another tensor before."""
         gone = weakref.ref(storage, functools.partial(_forget, self._of_memory, memory))
         known = self._of_memory[memory] = _Memory(gone, {}, [])
         return known
@@ -108,7 +108,7 @@ class Snapshots:
 def _seen(
     tensor: Any, place: int, steps: tuple[int, ...], storage: Any
 ) -> Callable[[], dict[str, Any]]:
-    """Looks at a tensor, as `values.seen` at an array. A copy of few numbers becomes an array when somebody asks."""
+    """Look at a tensor, as `values.seen` at an array. A copy of few numbers becomes an array when somebody asks."""
     name, width = _NUMPYS[tensor.dtype]
     size = tensor.numel()
     if size > FEW or not tensor.is_cpu:
@@ -147,13 +147,14 @@ def _forget(of_memory: dict[int, _Memory], memory: int, storage: Any) -> None:
 
 
 def has_numbers(tensor: Any) -> bool:
-    """Whether a tensor lies in memory that can be read: no sparse one, none of the device "meta", none in the making by
-    a transform."""
+    """Return whether a tensor lies in memory that can be read: no sparse one, none of the device "meta", none in the
+    making by a transform."""
     return _lies_in_memory(tensor) and memory_of(tensor) is not None
 
 
 def is_transformed(tensor: Any) -> bool:
-    """Whether it is in the making by a transform of `torch.func`: it looks like any tensor, and has no memory."""
+    """Return whether it is in the making by a transform of `torch.func`: it looks like any tensor, and has no
+    memory."""
     if type(tensor) not in PLAIN:
         return False
     try:
@@ -194,8 +195,8 @@ with its name and the bytes of a number, 0 where NumPy has not just that type.""
 
 
 def memory_of(tensor: Any) -> int | None:
-    """Where a tensor's memory begins; None for one that has none of its own, as those that a transform of `torch.func`
-    makes."""
+    """Return where a tensor's memory begins; None for one that has none of its own, as those that a transform of
+    `torch.func` makes."""
     try:
         tensor.data_ptr()
         return int(tensor.untyped_storage().data_ptr())
@@ -204,7 +205,7 @@ def memory_of(tensor: Any) -> int | None:
 
 
 def numbers(tensor: Any) -> Any:
-    """The numbers of a tensor, outside any graph, as a NumPy array that shares its memory where it can."""
+    """Return the numbers of a tensor, outside any graph, as a NumPy array that shares its memory where it can."""
     if not tensor.is_cpu or tensor.dtype == torch.bfloat16 or tensor.is_conj() or tensor.is_neg():
         tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
         if tensor.dtype == torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32

@@ -34,7 +34,7 @@ _MOST = 10_000
 
 
 def number(item: float) -> Decimal:
-    """A number as the decimal it is written as."""
+    """Return a number as the decimal it is written as."""
     return Decimal(repr(item))
 
 
@@ -52,7 +52,7 @@ def about(left: str, right: str, dtype: str) -> str:
 
 
 def relation(left: str, right: str, same: bool) -> str:
-    """What stands between two sides: "=", \\approx, or "" when the digits shown are too few for either.
+    """Return what stands between two sides: "=", \\approx, or "" when the digits shown are too few for either.
 
     same: no digit was left out on either side. A side that cannot be worked out (it has a symbol) is believed."""
     a, b = evaluate(left), evaluate(right)
@@ -67,13 +67,13 @@ def relation(left: str, right: str, same: bool) -> str:
 
 
 def _alike(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Whether two shapes are the same; a sum along the second of two dimensions is a row where it has one dimension
-    left."""
+    """Return whether two shapes are the same; a sum along the second of two dimensions is a row where it has one
+    dimension left."""
     return a == b or math.prod(a) == math.prod(b) and 1 in a and 1 in b
 
 
 def _within(a: Decimal, b: Decimal, part: Decimal) -> bool:
-    """Whether two numbers are at most `part` of the second apart."""
+    """Return whether two numbers are at most `part` of the second apart."""
     return a == b or bool(a.is_finite() and b.is_finite() and abs(a - b) <= part * abs(b))
 
 
@@ -95,8 +95,8 @@ def _is_open(tex: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def evaluate(tex: str, kind: Any = None) -> Any:
-    """The decimal or the array that a formula comes to; None when it is more than numbers and the common signs. kind: a
-    NumPy type in which each step is worked out."""
+    """Return the decimal or the array that a formula comes to; None when it is more than numbers and the common signs.
+    kind: a NumPy type in which each step is worked out."""
     if "mathrm" in tex or "partial" in tex or r"\end{bmatrix}^{-1}" in tex:
         return None  # a symbol: most formulas end here; or the inverse of a matrix, or of each of its numbers
     try:
@@ -131,7 +131,7 @@ _FUNCTIONS = "sin cos tan arcsin arccos arctan sinh cosh tanh exp ln sqrt sigma 
 
 
 def _code(tokens: list[str]) -> str:
-    """The same as Python. Raises KeyError for a token that is not known.
+    """Return the same as Python. Raises KeyError for a token that is not known.
 
     A function without parentheses is written `tanh**0.5`, as a power binds so tightly; a sum takes in the rest of its
     product."""
@@ -174,7 +174,7 @@ class _Function:
 
 @functools.cache
 def _meanings(kind: Any) -> dict[str, Any]:
-    """What the names of `_code` mean: in decimals, or in a NumPy type."""
+    """Return what the names of `_code` mean: in decimals, or in a NumPy type."""
     make: Any = kind or Decimal
     dtype = kind or object
 

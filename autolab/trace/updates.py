@@ -112,7 +112,7 @@ class Updates:
         self.after(parameter, before, draft.id, known=known)
 
     def _look(self, optimizer: Any, parameter: Any, facts: optimizers.Facts, is_over: bool) -> None:
-        """Notes value, gradient and state of a parameter of one number, before the step or after it."""
+        """Note value, gradient and state of a parameter of one number, before the step or after it."""
         if not is_over:
             state = optimizer.state.get(parameter, {})
             facts.kept = frozenset([name for name, value in state.items() if value is not None])
@@ -131,8 +131,8 @@ class Updates:
     def after(
         self, tensor: Any, before: str, by: str, op: str = "", known: dict[str, Any] | None = None
     ) -> Draft:
-        """The leaf that `tensor` is now: what it was is node `before`, what changed it `by`; `known`: its value and
-        facts, where they were looked at already."""
+        """Return the leaf that `tensor` is now: what it was is node `before`, what changed it `by`; `known`: its value
+        and facts, where they were looked at already."""
         builder = self.builder
         if known is None:
             known = builder.facts(tensor) | {"value": builder.value_of(tensor)}
@@ -151,7 +151,7 @@ class Updates:
         return draft
 
     def owner(self, tensor: Any) -> Any:
-        """The known leaf whose memory `tensor` shares, as `w.data` and `w[0]` do; None when there is none."""
+        """Return the known leaf whose memory `tensor` shares, as `w.data` and `w[0]` do; None when there is none."""
         shares = self.builder.reader.sharing(tensor)
         return next(
             (leaf for leaf in self.film.leaves() if leaf is not tensor and shares(leaf)), None
@@ -209,7 +209,7 @@ class Updates:
                 draft.name = ""  # handed on, but not its own: the tensor's new node has it
 
     def groups(self, groups: tuple[Group, ...], marks: list[Mark], book: Book) -> tuple[Group, ...]:
-        """The groups of the modules, with those of steps and iterations."""
+        """Return the groups of the modules, with those of steps and iterations."""
         steps = [
             Group(f"s{i}", step.call, step.type, tuple(step.nodes), kind="step")
             for i, step in enumerate(self.steps)
@@ -298,7 +298,7 @@ def _single(value: Value | None) -> float | None:
 
 
 def _settings_of(group: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a parameter group, as they are now: a rate may be a tensor."""
+    """Return the settings of a parameter group, as they are now: a rate may be a tensor."""
     found = {}
     for name, item in group.items():
         if name != "params":
@@ -332,7 +332,7 @@ def _change(before: Value | None, after: Value | None, moved: float | None) -> s
 
 
 def called(owner: Any, frame: FrameType | None) -> str:
-    """What the learner calls an optimizer or module: a variable, an attribute of `self`; else its type."""
+    """Return what the learner calls an optimizer or module: a variable, an attribute of `self`; else its type."""
     if frame is not None:
         local = names.local_names(frame)
         for name, item in [*local.items(), *frame.f_globals.items()]:

@@ -27,8 +27,8 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 def number(item: Any) -> float | int | bool | str:
-    """One array element as JSON: the shortest decimal that reads back as the same number; NaN and inf as strings; a
-    complex number as all its digits."""
+    """Return one array element as JSON: the shortest decimal that reads back as the same number; NaN and inf as
+    strings; a complex number as all its digits."""
     if isinstance(item, (bool, np.bool_)):
         return bool(item)
     if isinstance(item, (int, np.integer)):
@@ -52,7 +52,7 @@ def listed(row: np.ndarray) -> list[Any]:
 
 
 def short(item: Any, digits: int = 3) -> str:
-    """A number at three significant digits, the way it is shown in pictures and formulas: 0.762, 12, 1.5e-07.
+    """Return a number at three significant digits, the way it is shown in pictures and formulas: 0.762, 12, 1.5e-07.
 
     Zeros at the end say that digits were left out: 0.5 is the number itself, 0.500 is 0.50005 or 0.4998. `short` in
     `static/values.js` is the same function."""
@@ -79,19 +79,19 @@ def short(item: Any, digits: int = 3) -> str:
 
 
 def written(item: Any) -> str:
-    """A number with all its digits, as Python writes it: what was given is not rounded."""
+    """Return a number with all its digits, as Python writes it: what was given is not rounded."""
     item = number(item) if not isinstance(item, str) else item
     return str(item) if isinstance(item, (bool, str)) else repr(item)
 
 
 def exact(item: Any, digits: int = 3) -> bool:
-    """Whether `short` shows the number itself, no digit left out."""
+    """Return whether `short` shows the number itself, no digit left out."""
     item = number(item) if not isinstance(item, str) else item
     return isinstance(item, (bool, str)) or float(short(item, digits)) == item
 
 
 def sign(same: bool) -> str:
-    """What stands between a name and its number: "=" when the digits shown are the number, else "≈"."""
+    """Return what stands between a name and its number: "=" when the digits shown are the number, else "≈"."""
     return "=" if same else "≈"
 
 
@@ -159,14 +159,15 @@ class Value(_Later):
 
     @classmethod
     def of(cls, array: Any, dtype: str = "") -> Value:
-        """The value of an array (anything `numpy.asarray` takes); `dtype` names the type where NumPy has none
+        """Return the value of an array (anything `numpy.asarray` takes); `dtype` names the type where NumPy has none
         (bfloat16)."""
         return cls.later(seen(array, dtype))
 
     @classmethod
     def later(cls, make: Callable[[], dict[str, Any]]) -> Value:
-        """The value with the fields that `make()` gives; it is called when something is asked for first, and then
-        forgotten. Where it gives another `_make` instead of some fields, these are found when they are asked for."""
+        """Return the value with the fields that `make()` gives; it is called when something is asked for first, and
+        then forgotten. Where it gives another `_make` instead of some fields, these are found when they are asked
+        for."""
         value: Value = object.__new__(cls)
         _keep_make(value, make)
         return value
@@ -189,13 +190,13 @@ class Value(_Later):
 
     @classmethod
     def of_literal(cls, item: Any, text: str, dtype: str = "") -> Value:
-        """The value of a number of the learner's own code, which stands as it is written there."""
+        """Return the value of a number of the learner's own code, which stands as it is written there."""
         array = np.asarray(item)
         data = None if array.dtype.kind == "c" else number(array[()])
         return cls((), dtype or type_name(array.dtype), data, None, None, text)
 
     def is_exact(self, digits: int = 3) -> bool:
-        """Whether the numbers at so many digits are the numbers themselves."""
+        """Return whether the numbers at so many digits are the numbers themselves."""
         return self.data is not None and all(exact(item, digits) for item in _flat(self.data))
 
     @property
@@ -221,7 +222,7 @@ class Value(_Later):
         return make if isinstance(make, Copy) else None
 
     def is_same(self, other: Value | None) -> bool:
-        """Whether another value has the same numbers; copies need not be put into words for that."""
+        """Return whether another value has the same numbers; copies need not be put into words for that."""
         mine, theirs = self.copied, None if other is None else other.copied
         if mine is None or theirs is None:
             return self == other
@@ -241,7 +242,7 @@ class Value(_Later):
         return math.prod(self.shape) == 0 or (self.shape == () and self.data == 0)
 
     def to_json(self) -> dict[str, Any]:
-        """The value as plain data."""
+        """Return the value as plain data."""
         return {
             "shape": list(self.shape),
             "dtype": self.dtype,
@@ -254,7 +255,7 @@ class Value(_Later):
 
     @classmethod
     def from_json(cls, d: dict[str, Any]) -> Value:
-        """The value that `to_json` gave."""
+        """Return the value that `to_json` gave."""
         return cls(
             tuple(d["shape"]),
             d["dtype"],
@@ -267,8 +268,8 @@ class Value(_Later):
 
 
 def extent(stats: dict[str, Any]) -> str:
-    """How large the numbers are: "within ±0.031" (rounded up), "all 0.5"; where some are not finite, how many: "2 NaN,
-    1 inf".
+    """Return how large the numbers are: "within ±0.031" (rounded up), "all 0.5"; where some are not finite, how many:
+    "2 NaN, 1 inf".
 
     A gradient's mean is near 0 whatever its size, so it would say nothing. `static/values.js` has the same function.
     """
@@ -296,8 +297,8 @@ def rounded_up(item: float) -> float:
 
 @functools.lru_cache(maxsize=256)
 def _picks(size: int, count: int = WHOLE) -> np.ndarray:
-    """One index out of each 64th of `size` numbers, at places that wander: at even distances the picks would all lie in
-    one column of a matrix, such as the padded border of an image."""
+    """Return one index out of each 64th of `size` numbers, at places that wander: at even distances the picks would all
+    lie in one column of a matrix, such as the padded border of an image."""
     places = np.arange(count)
     return ((places + places * GOLDEN % 1) * (size / count)).astype(np.intp)
 
@@ -338,11 +339,11 @@ class Copy:
         self.item, self.dtype = item, dtype
 
     def array(self) -> Any:
-        """The numbers as NumPy has them."""
+        """Return the numbers as NumPy has them."""
         return self.item
 
     def is_like(self, other: Copy) -> bool:
-        """Whether another copy has the same shape and the same bits."""
+        """Return whether another copy has the same shape and the same bits."""
         mine, theirs = self.array(), other.array()
         return bool(mine.shape == theirs.shape and mine.tobytes() == theirs.tobytes())
 
@@ -352,7 +353,7 @@ class Copy:
 
 
 def seen(array: Any, dtype: str = "") -> Callable[[], dict[str, Any]]:
-    """Looks at an array, which may change after that, and gives a function for `Value.later` that puts what was seen
+    """Look at an array, which may change after that, and gives a function for `Value.later` that puts what was seen
     into words."""
     if isinstance(array, np.generic):
         return Copy(array, dtype or type_name(array.dtype))
@@ -420,7 +421,8 @@ def _fields_of_many(
 
 
 def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
-    """The same as `_stats` of short floats; None where one of them is not finite, or float32 has not room enough."""
+    """Return the same as `_stats` of short floats; None where one of them is not finite, or float32 has not room
+    enough."""
     flat = array.ravel(order="K")
     low, high = float(flat.min()), float(flat.max())
     if not math.isfinite(high - low):

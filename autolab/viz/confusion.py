@@ -22,7 +22,7 @@ def plot_confusion(
     ax: Any = None,
     title: str = "",
 ) -> Any:
-    """Draws a confusion matrix, the number of examples by true and predicted class, and returns the matplotlib Axes.
+    """Draw a confusion matrix, the number of examples by true and predicted class, and return the matplotlib Axes.
 
     matrix    : counts (classes, classes), row: true class, column: predicted class; or a tuple (targets, predictions)
                 of class indices (examples,). Predictions may be scores (examples, classes): the highest counts.
@@ -89,7 +89,7 @@ def plot_misclassified(
     ax: Any = None,
     title: str = "",
 ) -> Any:
-    """Draws images whose predicted class is wrong and returns the matplotlib Axes.
+    """Draw images whose predicted class is wrong and return the matplotlib Axes.
 
     images      : (examples, height, width), (examples, 1, height, width) or, in colour, (examples, 3, height, width).
     targets     : true classes (examples,).
@@ -154,7 +154,7 @@ def plot_misclassified(
 
 
 def confusion_matrix(targets: Any, predictions: Any, classes: int | None = None) -> np.ndarray:
-    """Counts (classes, classes): row i, column j holds how many examples of class i were predicted to be class j.
+    """Count (classes, classes): row i, column j holds how many examples of class i were predicted to be class j.
 
     classes: how many there are; default: one more than the largest index."""
     truth, guess, _ = _answers(targets, predictions)
@@ -173,7 +173,7 @@ def confusion_matrix(targets: Any, predictions: Any, classes: int | None = None)
 
 
 def _answers(targets: Any, predictions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """(true classes, predicted classes, probability of the predicted class when there are scores)."""
+    """Return (true classes, predicted classes, probability of the predicted class when there are scores)."""
     truth, guess, sure = numbers(targets, "targets"), numbers(predictions, "predictions"), None
     if guess.ndim == 2 and guess.shape[1] > 1:
         scores = guess.astype(np.float64)
@@ -229,7 +229,7 @@ def _names(classes: Sequence[str] | None, count: int, exact: bool = True) -> lis
 
 
 def _images(images: Any) -> np.ndarray:
-    """(examples, height, width), or in colour (examples, height, width, 3)."""
+    """Return (examples, height, width), or in colour (examples, height, width, 3)."""
     pictures = numbers(images, "images")
     if pictures.ndim == 4 and pictures.shape[1] in (1, 3) and pictures.size:
         return pictures[:, 0] if pictures.shape[1] == 1 else pictures.transpose(0, 2, 3, 1)

@@ -14,7 +14,7 @@ from .panels import matplotlib
 def plot_losses(
     runs: Any, *, log: bool = False, smooth: float = 0, ax: Any = None, title: str = "Loss"
 ) -> Any:
-    """Draws one or more training runs and returns the matplotlib Axes.
+    """Draw one or more training runs and return the matplotlib Axes.
 
     runs   : losses step by step (numbers or one-element tensors), or several such runs: a dict {label: losses}, or a
              list of losses.
@@ -41,7 +41,7 @@ def plot_losses(
 
 
 def smoothed(losses: Sequence[float], weight: float) -> list[float]:
-    """The exponential moving average m_t = weight * m_(t-1) + (1 - weight) * loss_t, divided by 1 - weight^t.
+    """Return the exponential moving average m_t = weight * m_(t-1) + (1 - weight) * loss_t, divided by 1 - weight^t.
 
     Steps whose loss is not finite stay as they are and do not enter the average. Source: Kingma and Ba (2015), section
     3."""

@@ -47,7 +47,7 @@ class Picture(graphviz.Digraph):
         engine: str | None = None,
         encoding: str | None = None,
     ) -> bytes | str:
-        """The picture as bytes (text when `encoding` is given), as `graphviz.Digraph.pipe`.
+        """Return the picture as bytes (text when `encoding` is given), as `graphviz.Digraph.pipe`.
 
         Without a `dot` program: drawn by pygraphviz, for which only `format` has a meaning. Raises
         `autolab.viz.layout.LayoutUnavailable` when that is missing too."""
@@ -79,7 +79,7 @@ class Picture(graphviz.Digraph):
         raise_if_result_exists: bool = False,
         overwrite_source: bool = False,
     ) -> str:
-        """Writes the DOT text and the picture to files and returns the picture's path, as `graphviz.Digraph.render`."""
+        """Write the DOT text and the picture to files and return the picture's path, as `graphviz.Digraph.render`."""
         if shutil.which("dot"):
             return super().render(
                 filename,
@@ -148,7 +148,7 @@ def make_dot(
     show_saved: bool = False,
     max_attr_chars: int = 50,
 ) -> Picture:
-    """A picture of the graph behind a result, for autolab and for torch tensors.
+    """Return a picture of the graph behind a result, for autolab and for torch tensors.
 
     var            : a tensor, or a tuple or list of tensors; or what `record()` gave, or its trace: then all that ran
                      is drawn.
@@ -196,7 +196,8 @@ def to_dot(
     max_attr_chars: int = 50,
     show_modules: bool = True,
 ) -> Picture:
-    """A picture of every operation of `source`: a trace, a recording, or a tensor or tensors of autolab or PyTorch.
+    """Return a picture of every operation of `source`: a trace, a recording, or a tensor or tensors of autolab or
+    PyTorch.
 
     Data flows from left to right (rankdir "TB": from top to bottom). `show_modules` draws a frame around what each
     module made; `autolab.viz.draw` draws networks with their modules closed. The rest is as in `make_dot`. Raises
@@ -235,8 +236,8 @@ def traced(
     params: Mapping[str, Any] | None = None,
     namespace: Mapping[str, Any] | None = None,
 ) -> Trace:
-    """The trace of what can be drawn. Raises TypeError that names the argument for anything else, and for names that
-    only tensors can be given."""
+    """Return the trace of what can be drawn. Raises TypeError that names the argument for anything else, and for names
+    that only tensors can be given."""
     if isinstance(source, Trace | Recording):
         names = [
             name
@@ -253,7 +254,7 @@ def traced(
 
 
 def empty_picture(rankdir: str) -> Picture:
-    """A picture with the look that all of them share, and nothing in it yet."""
+    """Return a picture with the look that all of them share, and nothing in it yet."""
     return Picture(
         "autolab",
         graph_attr={
@@ -281,13 +282,13 @@ def empty_picture(rankdir: str) -> Picture:
 
 
 def _statement(what: str, attrs: Mapping[str, str]) -> str:
-    """One line of DOT. Written here because graphviz's own quoting takes three times as long, which counts at 100,000
-    operations."""
+    """Return one line of DOT. Written here because graphviz's own quoting takes three times as long, which counts at
+    100,000 operations."""
     return f"\t{what} [{' '.join(f'{k}={_quoted(v)}' for k, v in attrs.items())}]\n"
 
 
 def _quoted(text: str) -> str:
-    """A DOT string: quotes and backslashes escaped, each line centred."""
+    """Return a DOT string: quotes and backslashes escaped, each line centred."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
@@ -334,7 +335,7 @@ def _box(
 
 
 def _lines(trace: Trace, node: Node, attr_chars: int) -> list[str]:
-    """What stands in a node's box: name and operation, shape or value, and on demand its attributes."""
+    """Return what stands in a node's box: name and operation, shape or value, and on demand its attributes."""
     lines = [
         node.label if node.kind != "op" else f"{node.name} = {node.op}" if node.name else node.op
     ]
@@ -356,7 +357,7 @@ def _lines(trace: Trace, node: Node, attr_chars: int) -> list[str]:
 
 
 def attribute_text(item: Any) -> str:
-    """An attribute as Python writes it; lists from JSON are tuples."""
+    """Return an attribute as Python writes it; lists from JSON are tuples."""
     return str(tuple(item)) if isinstance(item, list) else str(item)
 
 

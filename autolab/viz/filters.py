@@ -20,7 +20,7 @@ def plot_filters(
     ax: Any = None,
     title: str = "",
 ) -> Any:
-    """Draws the filters of a convolution as heat maps on one scale and returns the matplotlib Axes.
+    """Draw the filters of a convolution as heat maps on one scale and return the matplotlib Axes.
 
     conv     : a Conv1d, Conv2d or ConvTranspose module, or a weight (out_channels, in_channels / groups, height,
                width). A filter of a Conv1d, weight (out_channels, in_channels / groups, width), is one picture, channel
@@ -74,7 +74,7 @@ def plot_feature_maps(
     ax: Any = None,
     title: str = "",
 ) -> Any:
-    """Draws the channels of a layer's output as heat maps on one scale and returns the matplotlib Axes.
+    """Draw the channels of a layer's output as heat maps on one scale and return the matplotlib Axes.
 
     activations : (batch, channels, height, width), or (channels, height, width) of one image.
     image       : which image of the batch.
@@ -106,7 +106,7 @@ def plot_feature_maps(
 
 
 def _weight(conv: Any) -> tuple[np.ndarray, int]:
-    """The weight as (out_channels, in_channels / groups, ...) and the number of groups."""
+    """Return the weight as (out_channels, in_channels / groups, ...) and the number of groups."""
     tensor = conv if not hasattr(conv, "named_parameters") else getattr(conv, "weight", None)
     if tensor is None:
         raise fail(

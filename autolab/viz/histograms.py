@@ -22,7 +22,7 @@ def plot_weight_histograms(
     log: bool = False,
     title: str = "Weights",
 ) -> dict[str, Any]:
-    """Draws a histogram of each parameter of a network and returns {parameter name: matplotlib Axes}, in their order.
+    """Draw a histogram of each parameter of a network and return {parameter name: matplotlib Axes}, in their order.
 
     model  : a Module, or a dict {name: tensor} such as a state_dict().
     only   : draws the parameters whose name contains this, for example "weight" or "layer1".
@@ -48,7 +48,7 @@ def plot_gradient_histograms(
     log: bool = False,
     title: str = "Gradients",
 ) -> dict[str, Any]:
-    """Draws a histogram of each parameter's `.grad`; arguments and result as in `plot_weight_histograms`.
+    """Draw a histogram of each parameter's `.grad`; arguments and result as in `plot_weight_histograms`.
 
     A parameter whose `.grad` is None keeps its place, with the words "no gradient". Raises ValueError when that is so
     for all of them."""
@@ -157,7 +157,7 @@ def _draw(
 
 
 def _span(values: np.ndarray) -> tuple[float, float]:
-    """The range of the bars: 1 wide around a constant, as NumPy takes it."""
+    """Return the range of the bars: 1 wide around a constant, as NumPy takes it."""
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
     narrow = high - low <= 1e-12 * max(abs(low), abs(high))
     return (low - 0.5, high + 0.5) if narrow else (low, high)

@@ -56,7 +56,7 @@ h1 {{ font-size: 1.3em; }}
 
 
 def page(widgets: Sequence[Any], title: str = "autolab") -> str:
-    """One HTML page with the widgets below each other, each in the state it has now; it makes no request at all.
+    """Return one HTML page with the widgets below each other, each in the state it has now; it makes no request at all.
 
     widgets: those of autolab, or other anywidgets whose script needs no kernel. Raises TypeError for anything else.
     """
@@ -79,7 +79,7 @@ def page(widgets: Sequence[Any], title: str = "autolab") -> str:
 
 
 def form(widget: Any) -> dict[str, Any]:
-    """All that a page without a kernel needs of a widget as it stands now, as plain data."""
+    """Return all that a page without a kernel needs of a widget as it stands now, as plain data."""
     return {
         "esm": getattr(widget, "_script", "") or widget._esm,
         "css": getattr(widget, "_css", ""),
@@ -89,7 +89,7 @@ def form(widget: Any) -> dict[str, Any]:
 
 
 def parts(forms: Sequence[dict[str, Any]]) -> tuple[str, list[str], str]:
-    """What makes a page of `form`s: CSS, one element for each, and the scripts that go below them.
+    """Return what makes a page of `form`s: CSS, one element for each, and the scripts that go below them.
 
     Each kind of widget brings its script once. A form whose "state" is None is another view of the model of an earlier
     one."""
@@ -107,7 +107,7 @@ def parts(forms: Sequence[dict[str, Any]]) -> tuple[str, list[str], str]:
 
 
 def _state(widget: Any) -> dict[str, Any]:
-    """What the widget's script reads, without what belongs to the notebook it came from."""
+    """Return what the widget's script reads, without what belongs to the notebook it came from."""
     left_out = ("layout", "tabbable", "tooltip")
     state = getattr(widget, "export_state", widget.get_state)()
     return {k: v for k, v in state.items() if not k.startswith("_") and k not in left_out}

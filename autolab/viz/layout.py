@@ -154,7 +154,7 @@ class _Process:
             return self._answer(b"")[1].decode() if self._new() else ""
 
     def draw(self, dot_source: str, format: str) -> bytes:
-        """The picture. Raises ValueError when it cannot be drawn, RuntimeError when Graphviz crashed."""
+        """Return the picture. Raises ValueError when it cannot be drawn, RuntimeError when Graphviz crashed."""
         kind, source = format.encode(), dot_source.encode()
         with self.lock:
             if self._new():
@@ -165,7 +165,7 @@ class _Process:
         raise _failure("pygraphviz", 1, answer.decode(errors="replace"))
 
     def _new(self) -> bool:
-        """Whether it has yet to say that it is ready."""
+        """Return whether it has yet to say that it is ready."""
         self.begin()
         before, self.greeted = self.greeted, True
         return not before

@@ -14,7 +14,8 @@ DRAWN_UP_TO = 3000
 
 
 def picture_bundle(dot_source: str, boxes: int, text: str) -> dict[str, str]:
-    """The mime bundle of a graph: `image/svg+xml`, so that a saved notebook shows it with no kernel, and `text/plain`.
+    """Return the mime bundle of a graph: `image/svg+xml`, so that a saved notebook shows it with no kernel, and
+    `text/plain`.
 
     boxes: how many nodes the graph has. Where no picture can be made the text says why; nothing is raised, because
     a notebook would show the traceback instead of the text.
@@ -29,7 +30,8 @@ def picture_bundle(dot_source: str, boxes: int, text: str) -> dict[str, str]:
 
 
 def instead(bundle: Bundle, widget: object, what: str, picture: str = "") -> Bundle:
-    """A widget's mime bundle with what stands in its place on pages that cannot show it; None where there is none.
+    """Return a widget's mime bundle with what stands in its place on pages that cannot show it; None where there is
+    none.
 
     picture: SVG, "" where there is none. GitHub, nbconvert and a trusted notebook show it.
     what: what the widget is, "a graph to step through".
@@ -42,6 +44,6 @@ def instead(bundle: Bundle, widget: object, what: str, picture: str = "") -> Bun
 
 
 def invitation(text: str) -> str:
-    """What is there, and what to do to see it. Of a notebook that it does not trust JupyterLab shows neither widgets
-    nor SVG, only this sentence."""
+    """Return what is there, and what to do to see it. Of a notebook that it does not trust JupyterLab shows neither
+    widgets nor SVG, only this sentence."""
     return f"{text}: run this cell in Jupyter (Shift+Enter) to see it."

@@ -117,8 +117,8 @@ LINES = (
 
 
 def device_fill(device: str) -> tuple[str, str]:
-    """(fill colour, extra graphviz style) of a node by device: cpu white, cuda light green, simulated devices with
-    stripes."""
+    """Return (fill colour, extra graphviz style) of a node by device: cpu white, cuda light green, simulated devices
+    with stripes."""
     kind = device.partition(":")[0]
     if kind in ("", "cpu"):
         return PAPER, ""
@@ -136,7 +136,7 @@ have it as `PATTERNS`. The others: "none" has no paper, "zero" a plain one, "acc
 
 
 def css() -> str:
-    """The colours as CSS variables of a widget: light ones on its host, dark ones where `data-theme` says so."""
+    """Return the colours as CSS variables of a widget: light ones on its host, dark ones where `data-theme` says so."""
 
     fixed = (f"--{name}: {color};" for name, color in FIXED.items())
     # On paper, too, colours are what is to be seen.
@@ -145,8 +145,8 @@ def css() -> str:
 
 
 def page_css() -> str:
-    """The colours as CSS variables of a whole page: dark where the reader's system prefers it, or its attribute `theme`
-    says so."""
+    """Return the colours as CSS variables of a whole page: dark where the reader's system prefers it, or its attribute
+    `theme` says so."""
     light, dark = " ".join(_variables(0)), f"color-scheme: dark; {' '.join(_variables(1))}"
     by_system = f"@media (prefers-color-scheme: dark) {{ :root:not([theme=light]) {{ {dark} }} }}"
     return (

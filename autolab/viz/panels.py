@@ -20,7 +20,7 @@ SMALL = 9
 
 
 def matplotlib(module: str) -> Any:
-    """A module of Matplotlib, such as "pyplot"; raises ModuleNotFoundError that says how to get it.
+    """Return a module of Matplotlib, such as "pyplot"; raises ModuleNotFoundError that says how to get it.
 
     Example:
 
@@ -37,7 +37,8 @@ def matplotlib(module: str) -> Any:
 
 
 def numbers(value: Any, where: str) -> np.ndarray:
-    """The real numbers in a tensor of autolab or PyTorch (gradient or not, any device), an array or nested lists.
+    """Return the real numbers in a tensor of autolab or PyTorch (gradient or not, any device), an array or nested
+    lists.
 
     Raises TypeError naming the argument `where` when they are something else."""
     try:
@@ -72,7 +73,7 @@ def whole(value: Any, where: str, least: int = 1) -> int:
 
 
 def chosen(indices: Any, count: int, where: str, most: int) -> list[int]:
-    """The positions to draw: `indices` as given, counted from 0 (or from -1 backwards), or the first `most` of
+    """Return the positions to draw: `indices` as given, counted from 0 (or from -1 backwards), or the first `most` of
     `count`."""
     if indices is None:
         return list(range(min(count, most)))
@@ -106,7 +107,7 @@ def broken(array: np.ndarray) -> str:
 
 
 def signed_scale(array: np.ndarray) -> tuple[Any, Any]:
-    """(colour map, norm) as in the explorer: purple negative, white 0, green positive. Both ends are equally far
+    """Return (colour map, norm) as in the explorer: purple negative, white 0, green positive. Both ends are equally far
     from 0; a scale without negative numbers starts at 0. Purple: NaN or infinite."""
     colors = matplotlib("colors")
     finite = array[np.isfinite(array)]
@@ -145,7 +146,7 @@ def mosaic(
     title: str = "",
     **scale: Any,
 ) -> Any:
-    """Draws pictures of equal shape (height, width[, 3]) in rows, each under its label, into one Axes and returns it.
+    """Draw pictures of equal shape (height, width[, 3]) in rows, each under its label, into one Axes and return it.
 
     ax.get_images() are the pictures, ax.texts their labels, in order. inch: width of a picture in a new figure. `scale`
     (cmap, norm) goes to imshow."""

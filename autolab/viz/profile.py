@@ -22,7 +22,7 @@ _SHORTEST = 4  # characters: a bar too narrow for them carries no name
 def plot_profile(
     prof: Any, *, row_limit: int = 12, axes: Any = None, title: str = "Profile"
 ) -> Any:
-    """Draws a profile and returns its two matplotlib Axes.
+    """Draw a profile and return its two matplotlib Axes.
 
     prof      : what `profile()` measured (autolab's or PyTorch's), or its events().
     row_limit : how many names get a bar, those with the most time of their own.
@@ -66,7 +66,7 @@ def _events(prof: Any) -> Any:
 
 
 def _called(event: Any) -> bool:
-    """Whether it is a call on the CPU; what runs on a device is known by the call that launched it."""
+    """Return whether it is a call on the CPU; what runs on a device is known by the call that launched it."""
     return event.device_type.name == "CPU"
 
 
@@ -83,14 +83,15 @@ def _figure(rows: int, depth: float) -> Any:
 
 
 def kind(event: Any) -> str:
-    """What an event or an average is: an "op", "backward" (a node, or the engine running it), or "your block"."""
+    """Return what an event or an average is: an "op", "backward" (a node, or the engine running it), or "your
+    block"."""
     if event.is_user_annotation:
         return "your block"
     return "backward" if event.scope == 1 or event.key.startswith("autograd::engine::") else "op"
 
 
 def short(name: str) -> str:
-    """The name without the namespaces that every name has."""
+    """Return the name without the namespaces that every name has."""
     return ("engine: " if name.startswith(_ENGINE) else "") + name.removeprefix(_ENGINE).rpartition(
         "::"
     )[2]
@@ -153,7 +154,7 @@ def _depths(events: Any) -> list[int]:
 
 
 def _queues(events: Any) -> dict[tuple[int, int], list[Any]]:
-    """What ran on devices, by device and stream."""
+    """Return what ran on devices, by device and stream."""
     queues: dict[tuple[int, int], list[Any]] = {}
     for event in events:
         for kernel in event.kernels:

@@ -42,7 +42,7 @@ class Answer:
         self.given_up = False
 
     def _take(self, reply: Mapping[str, Any]) -> None:
-        """Notes what the page says that was answered."""
+        """Note what the page says that was answered."""
         before = self.tries, self.given_up
         self.answer, self.tries, self.right = (
             str(reply["answer"]),
@@ -162,7 +162,7 @@ class Asking(Displayed):
         return reply
 
     def _called(self, node: Any) -> str:
-        """What a node is called, of whatever names it."""
+        """Return what a node is called, of whatever names it."""
         if isinstance(node, str):
             return node
         if not reader.is_tensor(node):

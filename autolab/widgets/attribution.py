@@ -138,7 +138,8 @@ class Blame:
         )
 
     def _drawn(self, name: str, scale: float) -> str:
-        """The scores where the numbers are: words for labelled rows, cells for tables, small squares for images."""
+        """Return the scores where the numbers are: words for labelled rows, cells for tables, small squares for
+        images."""
         scores, values = self.scores[name], self.values[name]
         if name in self.labels:
             sums = scores.reshape(len(scores), -1).sum(1)
@@ -183,8 +184,8 @@ class Blame:
 
 
 def _grey(values: np.ndarray, shape: tuple[int, ...], side: int, name: str) -> str:
-    """The image itself, to be seen beside its scores: white its largest number. "" where it has not the shape of the
-    picture."""
+    """Return the image itself, to be seen beside its scores: white its largest number. "" where it has not the shape of
+    the picture."""
     image = np.squeeze(values)
     image = image.mean(0) if image.ndim == 3 else image
     low, high = float(image.min()), float(image.max())
@@ -210,7 +211,7 @@ def blame(
     top: int = 10,
     labels: Mapping[str, Sequence[str]] | None = None,
 ) -> Blame:
-    """Which numbers a result depends on most.
+    """Return which numbers a result depends on most.
 
     loss: a tensor of one number, of autolab or PyTorch, whose graph is still there (backward has not freed it).
     inputs: the tensors to blame, of any shape, in the graph and with requires_grad=True: one, a list, or a dict with

@@ -27,7 +27,7 @@ def ticks(low: float, high: float, count: int = 4) -> list[float]:
 
 
 def still(data: dict[str, Any], title: str) -> str:
-    """One SVG picture of loss, accuracy and learning rates, with their last numbers."""
+    """Return one SVG picture of loss, accuracy and learning rates, with their last numbers."""
     panels: dict[str, list[tuple[str, str, dict[str, Any]]]] = {}
     for name, series in data["series"].items():
         panel, words, color = NAMES[name]

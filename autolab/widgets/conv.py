@@ -141,7 +141,7 @@ class _Conv:
     output: Any
 
     def channels(self, filter_: int) -> slice:
-        """The channels of the image that a filter reads."""
+        """Return the channels of the image that a filter reads."""
         filters, read = self.weight.shape[:2]
         first = filter_ // (filters // self.groups) * read
         return slice(first, first + read)
@@ -195,7 +195,7 @@ def _read(
 
 
 def _tensor(name: str, values: Any) -> Any:
-    """A float64 tensor of our own, whichever library the numbers come from."""
+    """Return a float64 tensor of our own, whichever library the numbers come from."""
     if hasattr(values, "detach"):
         values = values.detach().cpu().double().numpy()
     try:
@@ -248,7 +248,7 @@ def _check_sizes(conv: _Conv) -> None:
 
 
 def walk(conv: _Conv, gradient: Any = None) -> dict[str, Any]:
-    """Every step of a convolution and of its backward pass, JSON-ready; numbers have seven digits.
+    """Return every step of a convolution and of its backward pass, JSON-ready; numbers have seven digits.
 
     The image is given with its padding. A frame holds, for output number `cell` = [filter, row, column]: `corner`
     (row, column of its window in the padded image); `products`, their `sum` and the output's `value`; what it sends,
@@ -335,8 +335,8 @@ CELL, SMALL, GAP, TOP = 44, 22, 44, 26
 
 
 def still(data: dict[str, Any], step: int) -> str:
-    """One SVG picture of a step: first channel that the filter reads, its kernel there, all of the output of that
-    filter, window framed."""
+    """Return one SVG picture of a step: first channel that the filter reads, its kernel there, all of the output of
+    that filter, window framed."""
     frame = data["frames"][step]
     o, r, c = frame["cell"]
     _, rows, columns = data["output_shape"]

@@ -248,7 +248,8 @@ class TrainingDashboard(Displayed):
         return html.write(path, [self], title=title)
 
     def export_state(self) -> dict[str, Any]:
-        """The state that a page without kernel needs: all that is known by now, and no control of the training."""
+        """Return the state that a page without kernel needs: all that is known by now, and no control of the
+        training."""
         return self.get_state() | {"live": False, "data": self.history.to_json()}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:

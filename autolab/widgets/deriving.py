@@ -88,7 +88,7 @@ class Deriving(Asking):
         return found
 
     def _named(self, node: Any) -> str:
-        """The id of a node, of whatever names it; the last, where several are called so."""
+        """Return the id of a node, of whatever names it; the last, where several are called so."""
         wanted = self._called(node)
         found = [n.id for n in self.trace.nodes if wanted == n.label] or [
             n.id for n in self.trace.nodes if wanted in (n.id, n.name)

@@ -47,7 +47,8 @@ class Run:
 
 
 def named(parameters: Any) -> dict[str, Any]:
-    """The parameters by name. Raises TypeError for what are none, ValueError where there are fewer than two numbers."""
+    """Return the parameters by name. Raises TypeError for what are none, ValueError where there are fewer than two
+    numbers."""
     pairs = parameters.items() if isinstance(parameters, Mapping) else enumerate(parameters)
     found = {str(name): p for name, p in pairs}
     for name, p in found.items():
@@ -105,7 +106,7 @@ def untouched(parameters: list[Any]) -> Iterator[None]:
 
 
 def loss_of(closure: Callable[[], Any]) -> Any:
-    """The loss as a tensor of one number. Raises TypeError where the function gives something else."""
+    """Return the loss as a tensor of one number. Raises TypeError where the function gives something else."""
     loss = closure()
     if not isinstance(loss, Tensor) or loss.numel() != 1:
         got = (
@@ -143,7 +144,8 @@ def descend(
     lr: float,
     steps: int,
 ) -> Run:
-    """Where one optimizer comes from `start` in `steps` steps; it ends early where the loss is no number any more."""
+    """Return where one optimizer comes from `start` in `steps` steps; it ends early where the loss is no number any
+    more."""
     put(parameters, start)
     manual_seed(0)  # a loss that draws random numbers draws the same for all
     optimizer, run = make(parameters, lr), Run(name)
@@ -197,7 +199,7 @@ class Plane:
     words: str
 
     def place(self, numbers: np.ndarray) -> list[float]:
-        """The two coordinates of a point, of which the rest is left out."""
+        """Return the two coordinates of a point, of which the rest is left out."""
         return [float(c) for c in self.directions @ (numbers - self.origin)]
 
     def part(self, vector: np.ndarray) -> list[float]:
@@ -210,7 +212,7 @@ class Plane:
 def plane(
     kind: str, parameters: dict[str, Any], start: np.ndarray, grad: np.ndarray, points: np.ndarray
 ) -> Plane:
-    """The plane that is drawn: the two numbers themselves where there are just two; else by `kind`."""
+    """Return the plane that is drawn: the two numbers themselves where there are just two; else by `kind`."""
     if len(start) == 2:
         names = [
             n if p.numel() == 1 else f"{n}[{i}]"
@@ -248,7 +250,7 @@ def plane(
 def surface(
     closure: Callable[[], Any], parameters: list[Any], plane: Plane, xs: np.ndarray, ys: np.ndarray
 ) -> np.ndarray:
-    """The loss at each (x, y) of a plane: (len(ys), len(xs)), NaN where it is no finite number."""
+    """Return the loss at each (x, y) of a plane: (len(ys), len(xs)), NaN where it is no finite number."""
     from ..autograd import no_grad
 
     found = np.full((len(ys), len(xs)), np.nan)

@@ -54,8 +54,8 @@ def still(trace: DeviceTrace) -> str:
 
 
 def stripes() -> str:
-    """The pattern of simulated devices, light green with stripes, and that of the host's waits, by the ids al-simulated
-    and al-waits."""
+    """Return the pattern of simulated devices, light green with stripes, and that of the host's waits, by the ids
+    al-simulated and al-waits."""
     return element(
         "defs",
         _hatch("al-simulated", palette.CUDA, palette.PAPER, 9),
@@ -188,8 +188,8 @@ def _memory(
     across: Any,
     booked: tuple[float, float] | None,
 ) -> list[str]:
-    """The curve of memory, by the host's clock. `booked`: where the kernel that the peak was booked for is drawn, by
-    the GPU's."""
+    """Return the curve of memory, by the host's clock. `booked`: where the kernel that the peak was booked for is
+    drawn, by the GPU's."""
     near = device.memory is not None and device.memory <= 4 * device.peak
     most = device.memory if near and device.memory else max(device.peak, 1)
     top, bottom = y + 18, y + MEMORY

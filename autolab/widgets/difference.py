@@ -92,7 +92,7 @@ class Comparison:
                 yield from (self._only(1, at) for at in range(k, m) if right[at] not in moved)
 
     def _keys(self) -> tuple[list[Any], list[Any]]:
-        """What each step is, in terms that two traces have in common: no names, no numbers, no ids."""
+        """Return what each step is, in terms that two traces have in common: no names, no numbers, no ids."""
         back = {f"n{other}": f"n{node}" for node, other in self._nodes.items()}
         found = []
         for trace, called in zip(
@@ -171,7 +171,7 @@ class Comparison:
         return _Found(Difference(said, None, at), ((), boxes), (None, frame.edge), ("", ""))
 
     def _apart(self, a: Value, b: Value) -> tuple[str, tuple[str, str]] | None:
-        """What two values are, in words and each alone, where they are apart; else None."""
+        """Return what two values are, in words and each alone, where they are apart; else None."""
         if _close(a, b):
             return None
         (one, two), where = _written(a, b)
@@ -198,7 +198,7 @@ class Comparison:
         return pair
 
     def _near(self, side: int, told: Difference) -> int:
-        """The step of one trace at which a difference shows: its own, or where that is in the other only the one
+        """Return the step of one trace at which a difference shows: its own, or where that is in the other only the one
         matched before it."""
         own, other = (told.left, told.right) if side == 0 else (told.right, told.left)
         if own is not None:
@@ -206,7 +206,7 @@ class Comparison:
         return max((p[side] for p in self._pairs if p[1 - side] < (other or 0)), default=0)
 
     def _shown(self, side: int) -> dict[str, Any]:
-        """What the explorer of one trace is told."""
+        """Return what the explorer of one trace is told."""
         found = [
             {
                 "what": one.told.what,
@@ -269,8 +269,8 @@ class Comparison:
 
 
 def compare(a: Any, b: Any, names: Sequence[str] = ("a", "b")) -> Comparison:
-    """What two computations did otherwise: two steps of a training, two rates, with and without `retain_graph`, autolab
-    and PyTorch.
+    """Return what two computations did otherwise: two steps of a training, two rates, with and without `retain_graph`,
+    autolab and PyTorch.
 
     a, b: whatever `explore` takes: recordings, results, traces. names: what to call them.
     Steps are matched by what they are and where in the graph they happen, not by names; numbers differ when they are
@@ -301,7 +301,7 @@ def compare(a: Any, b: Any, names: Sequence[str] = ("a", "b")) -> Comparison:
 
 
 def _kinds(trace: Trace, with_operands: bool) -> list[Any]:
-    """What each node is, in terms that two traces have in common; with what its operands are."""
+    """Return what each node is, in terms that two traces have in common; with what its operands are."""
     own = [(node.kind, node.op.removesuffix("_")) for node in trace.nodes]
     if not with_operands:
         return own
@@ -328,7 +328,7 @@ def _together(
 
 
 def _boxes(frame: Frame) -> tuple[str, ...]:
-    """The nodes that a step is about: the receiver of a gradient, else what computes or is freed."""
+    """Return the nodes that a step is about: the receiver of a gradient, else what computes or is freed."""
     return (box,) if (box := frame.receiver or frame.node) else ()
 
 
@@ -349,7 +349,7 @@ def _read(value: Value) -> np.ndarray:
 
 
 def _written(a: Value, b: Value) -> tuple[tuple[str, str], str]:
-    """Two values that differ, as short as it tells them apart, and before that where in the tensors it is."""
+    """Return two values that differ, as short as it tells them apart, and before that where in the tensors it is."""
     if a.shape != b.shape:
         return (str(list(a.shape)), str(list(b.shape))), "of shape "
     if a.data is None or b.data is None:

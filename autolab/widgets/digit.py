@@ -118,7 +118,7 @@ class DrawDigit(Displayed):
         return _readable(super()._repr_mimebundle_(**kwargs), repr(self), self._html())
 
     def _html(self) -> str:
-        """What is seen without a kernel: the digit."""
+        """Return what is seen without a kernel: the digit."""
         size = 5
         rects = "".join(
             f'<rect x="{x * size}" y="{y * size}" width="{size}" height="{size}" fill="{palette.INK}" fill-opacity="{v / 255:.2f}"/>'

@@ -94,7 +94,7 @@ class Displayed(anywidget.AnyWidget):
 
 
 def _running_cell() -> str | None:
-    """The id of the cell that runs, where there is a notebook and it says so; from now on is heard of cells that
+    """Return the id of the cell that runs, where there is a notebook and it says so; from now on is heard of cells that
     begin."""
     shell = get_ipython()
     message = jupyterlite.parent(shell)

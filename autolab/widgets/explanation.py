@@ -31,7 +31,7 @@ class Explanation(Explorer):
 
 
 def explain(error: Any = None) -> Explanation | Message:
-    """Shows where an error came from: the explorer, opened at the operation to blame. In a notebook, in the next cell:
+    """Show where an error came from: the explorer, opened at the operation to blame. In a notebook, in the next cell:
 
         h = x.relu()
         h @ w                # RuntimeError: mat1 and mat2 shapes cannot be multiplied

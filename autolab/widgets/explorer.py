@@ -292,7 +292,8 @@ def as_trace(
     called: str = "source",
     also: str = "a recording or a trace",
 ) -> Trace:
-    """The trace of whatever can be explored; all but `source` are those of `autolab.trace.trace`, for tensors only.
+    """Return the trace of whatever can be explored; all but `source` are those of `autolab.trace.trace`, for tensors
+    only.
 
     formulas: None leaves them out of graphs of 8,000 operations or more. Raises TypeError for anything else, in which
     the argument is `called` so, and takes `also` this beside tensors.
@@ -330,7 +331,7 @@ def as_trace(
 
 
 def _foreign(source: Any, params: Any, namespace: Any, backward: bool, **only: Any) -> Trace:
-    """The trace of an object of another engine. Raises TypeError for what is for tensors only."""
+    """Return the trace of an object of another engine. Raises TypeError for what is for tensors only."""
     from ..trace import foreign
 
     usual = {"gradient": None, "values": True, "formulas": None}
@@ -343,7 +344,7 @@ def _foreign(source: Any, params: Any, namespace: Any, backward: bool, **only: A
 
 
 def operations(source: Any, most: int) -> int:
-    """How many operations are behind a tensor or tensors; counting ends soon after `most`."""
+    """Return how many operations are behind a tensor or tensors; counting ends soon after `most`."""
     from ..trace import graph
 
     tensors = graph.tensors(source, "source")

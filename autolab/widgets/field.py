@@ -76,7 +76,7 @@ class ReceptiveField(Displayed):
         return place
 
     def field(self, selected: list[int] | None = None) -> list[tuple[int, int, int, int]]:
-        """(first row, last row, first column, last column) in every map from the image to that of `selected`."""
+        """Return (first row, last row, first column, last column) in every map from the image to that of `selected`."""
         number, row, column = self.selected if selected is None else selected
         fields = [(row, row, column, column)]
         for layer in reversed(self.data["maps"][1 : number + 1]):
@@ -104,7 +104,7 @@ class ReceptiveField(Displayed):
 
 
 def _flat(network: Any) -> list[Any]:
-    """The layers in order, containers opened."""
+    """Return the layers in order, containers opened."""
     layers: list[Any] = []
     for module in (
         network

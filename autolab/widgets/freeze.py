@@ -299,7 +299,7 @@ class FreezePanel(Displayed):
         return html.write(path, [self], title=title)
 
     def export_state(self) -> dict[str, Any]:
-        """The state that a page without kernel needs: with all that the switches' answers depend on."""
+        """Return the state that a page without kernel needs: with all that the switches' answers depend on."""
         seen = {
             "graph": self._trace,
             "shown": self._shown if self._shown is not self._trace else None,
@@ -344,7 +344,8 @@ class FreezePanel(Displayed):
 
 
 def _closest(settings: Mapping[str, Any], path: str) -> Any:
-    """What is said of a module: under its own path, or the longest path that it lies in; None when nothing is."""
+    """Return what is said of a module: under its own path, or the longest path that it lies in; None when nothing
+    is."""
     return (
         settings[max(over, key=len)]
         if (over := [other for other in settings if below(other, path)])
@@ -353,7 +354,7 @@ def _closest(settings: Mapping[str, Any], path: str) -> Any:
 
 
 def subtree(trainable: Mapping[str, Any], path: str) -> bool | str | None:
-    """The state of a module with all in it: True, False, "mixed", or None without parameters; `stateOf` in
+    """Return the state of a module with all in it: True, False, "mixed", or None without parameters; `stateOf` in
     freeze.js."""
     states = {value for other, value in trainable.items() if below(path, other)}
     return None if not states else states.pop() if len(states) == 1 else MIXED
@@ -365,7 +366,7 @@ LINE, MOST_ROWS, INDENT = 22, 24, 18
 
 
 def still(data: dict[str, Any], states: dict[str, Any]) -> str:
-    """One SVG picture: the upper levels of the tree, as many as fit, and below them what the panel says."""
+    """Return one SVG picture: the upper levels of the tree, as many as fit, and below them what the panel says."""
     rows = data["rows"]
     deepest = max(row["level"] for row in rows)
     while deepest > 2 and sum(row["level"] <= deepest for row in rows) > MOST_ROWS:

@@ -42,7 +42,7 @@ class Layer:
 
 
 def layers(model: Any) -> list[Layer]:
-    """Every module of `model` in the order of registration, the network itself (path "", level 1) first.
+    """Return every module of `model` in the order of registration, the network itself (path "", level 1) first.
 
     Parameters that are no floating point numbers cannot be trained and are left out; one shared by several modules
     belongs to the first. Raises TypeError when `model` is not a module.
@@ -73,12 +73,12 @@ def _kind(module: Any) -> str:
 
 
 def below(path: str, other: str) -> bool:
-    """Whether `other` is the module `path` or lies in it."""
+    """Return whether `other` is the module `path` or lies in it."""
     return path in ("", other) or other.startswith(f"{path}.")
 
 
 def parameters(layers: list[Layer]) -> Iterator[tuple[str, Any]]:
-    """(full name, parameter) of all layers."""
+    """Return (full name, parameter) of all layers."""
     return (pair for layer in layers for pair in layer.own)
 
 
@@ -131,9 +131,9 @@ def groups_of(optimizer: Any) -> dict[int, dict[str, Any]]:
 
 
 def costs(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
-    """Counts and bytes: `trainable`, `frozen` (numbers), `gradients`, `gradients_saved` (bytes), and with an optimizer
-    `state` (bytes it holds or will hold for what is trained), `state_saved` (what it need not keep for what is
-    frozen) and `state_left` (what it still holds for frozen parameters). The last three are None where unknown.
+    """Count and bytes: `trainable`, `frozen` (numbers), `gradients`, `gradients_saved` (bytes), and with an optimizer
+    `state` (bytes it holds or will hold for what is trained), `state_saved` (what it need not keep for what is frozen)
+    and `state_left` (what it still holds for frozen parameters). The last three are None where unknown.
     """
     counts = {"trainable": 0, "frozen": 0, "gradients": 0, "gradients_saved": 0}
     state: dict[str, int] | None = (
@@ -167,7 +167,7 @@ def _percent(share: float) -> str:
 
 
 def cost_words(cost: dict[str, Any], optimizer: Any = None) -> list[list[str]]:
-    """The same as (term, sentence)."""
+    """Return the same as (term, sentence)."""
     total = cost["trainable"] + cost["frozen"]
     share = f" ({_percent(cost['trainable'] / total)} of {total:,})" if total else ""
     rows = [
@@ -192,7 +192,8 @@ def cost_words(cost: dict[str, Any], optimizer: Any = None) -> list[list[str]]:
 
 
 def facts(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
-    """All that costs and warnings go by, as data: what `static/frozen.js` needs to say them for other switches."""
+    """Return all that costs and warnings go by, as data: what `static/frozen.js` needs to say them for other
+    switches."""
     groups = {} if optimizer is None else groups_of(optimizer)
 
     def parameter(name: str, p: Any) -> dict[str, Any]:
@@ -231,8 +232,8 @@ def facts(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
 def warnings(
     layers: list[Layer], optimizer: Any = None, head_path: str | None = None
 ) -> list[dict[str, str]]:
-    """The traps that are open, each {kind, path, text, tone}; one entry names all layers it is about, `path` is the
-    first. tone: "warning", or "note" for what is often wanted."""
+    """Return the traps that are open, each {kind, path, text, tone}; one entry names all layers it is about, `path` is
+    the first. tone: "warning", or "note" for what is often wanted."""
     flags = [p.requires_grad for _, p in parameters(layers)]
     out: list[dict[str, str]] = []
     if flags and not any(flags):
@@ -340,7 +341,7 @@ def _about_optimizer(layers: list[Layer], optimizer: Any) -> list[dict[str, str]
 
 
 def _strangers(layers: list[Layer], optimizer: Any) -> int:
-    """How many parameters of the optimizer are not in the network."""
+    """Return how many parameters of the optimizer are not in the network."""
     known = {id(p) for _, p in parameters(layers)}
     return sum(1 for group in optimizer.param_groups for p in group["params"] if id(p) not in known)
 
@@ -412,7 +413,7 @@ def _about_modes(layers: list[Layer]) -> list[dict[str, str]]:
 
 
 def _frozen_here(layers: list[Layer], i: int) -> bool:
-    """Whether layer i is frozen; one without parameters (affine=False) is when no layer before it is trained."""
+    """Return whether layer i is frozen; one without parameters (affine=False) is when no layer before it is trained."""
     if layers[i].own:
         return layers[i].trainable is False
     return not any(layer.trainable for layer in layers[:i])

@@ -29,7 +29,7 @@ def color(value: Any, scale: float) -> str:
 
 
 def rows(value: Value | None) -> list[list[Any]] | None:
-    """The numbers as rows when they are a whole vector or matrix, else None."""
+    """Return the numbers as rows when they are a whole vector or matrix, else None."""
     if value is None or value.data is None or len(value.shape) not in (1, 2) or 0 in value.shape:
         return None
     return [value.data] if len(value.shape) == 1 else value.data
@@ -50,8 +50,8 @@ def thumb_size(shape: tuple[int, ...] | None, value: Value | None) -> tuple[int,
 
 
 def cells(value: Value, size: tuple[int, int]) -> str:
-    """The thumbnail as SVG squares from (0, 0), on paper that is a little larger: a vermillion square is also seen on
-    vermillion."""
+    """Return the thumbnail as SVG squares from (0, 0), on paper that is a little larger: a vermillion square is also
+    seen on vermillion."""
     table = rows(value)
     if table is None:
         return ""
@@ -65,5 +65,5 @@ def cells(value: Value, size: tuple[int, int]) -> str:
 
 
 def brief(value: Value) -> str:
-    """A few words that stand for a tensor too large to draw: "within ±0.031"."""
+    """Return a few words that stand for a tensor too large to draw: "within ±0.031"."""
     return extent(value.stats) if value.stats else ""

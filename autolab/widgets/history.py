@@ -84,7 +84,7 @@ def digits(value: float | None, most: int = 5) -> Any:
 
 
 def as_number(value: Any, where: str) -> float:
-    """A number or a one-element tensor as a float. Raises TypeError naming `where` for anything else."""
+    """Return a number or a one-element tensor as a float. Raises TypeError naming `where` for anything else."""
     try:
         if isinstance(value, (str, bytes)):
             raise TypeError
@@ -140,7 +140,8 @@ class History:
             self.norms.setdefault(layer, Series(MOST_COLUMNS)).add(self.x, value)
 
     def _place(self, step: float | None) -> float:
-        """Where a record stands on the axis: at its step, or one further where steps start again or are not counted."""
+        """Return where a record stands on the axis: at its step, or one further where steps start again or are not
+        counted."""
         if step is None:
             return self.x + 1
         return step if not self.records or step >= self.x else self.x + 1
@@ -197,7 +198,7 @@ class History:
 
 
 def _thinned(items: list[Any], most: int) -> list[Any]:
-    """Every n-th, and the last."""
+    """Return every n-th, and the last."""
     if len(items) <= most:
         return list(items)
     step = math.ceil(len(items) / (most - 1))
@@ -208,7 +209,7 @@ def _thinned(items: list[Any], most: int) -> list[Any]:
 def read_examples(
     source: Any, classes: Sequence[str] | None = None
 ) -> tuple[list[dict[str, Any]], Any]:
-    """(examples for the browser, confusion matrix or None) of what `predict` or a record's "examples" gives.
+    """Return (examples for the browser, confusion matrix or None) of what `predict` or a record's "examples" gives.
 
     source: a tuple or dict (images, targets, predictions), images as `viz.plot_misclassified` takes them, predictions
     class indices or scores (examples, classes). Twelve are shown, spread evenly, because data sets are often
@@ -265,7 +266,7 @@ def read_examples(
 
 
 def read_confusion(matrix: Any) -> list[list[int]]:
-    """Counts (classes, classes), or (targets, predictions), as lists. Raises TypeError or ValueError for anything
+    """Count (classes, classes), or (targets, predictions), as lists. Raises TypeError or ValueError for anything
     else."""
     if isinstance(matrix, tuple):
         matrix = pictures.confusion_matrix(*matrix)

@@ -185,7 +185,7 @@ class LossLandscape(Displayed):
         return True
 
     def _computed(self, start: list[float] | None, lr: float) -> dict[str, Any]:
-        """All paths from a start, and the loss around them."""
+        """Return all paths from a start, and the loss around them."""
         with descents.untouched(self._all):
             begin = (
                 self._here
@@ -274,8 +274,8 @@ class LossLandscape(Displayed):
         }
 
     def explorer(self, optimizer: str | None = None, steps: int = 3) -> Any:
-        """An Explorer of the first steps of one optimizer; stepped to another round, it takes the landscape along, and
-        the other way round. optimizer: by default the first."""
+        """Return an Explorer of the first steps of one optimizer; stepped to another round, it takes the landscape
+        along, and the other way round. optimizer: by default the first."""
         from ..trace import record
         from .explorer import explore
 
@@ -326,7 +326,7 @@ class LossLandscape(Displayed):
             self._explorer.step = 0 if change["new"] == 0 else bounds[change["new"] - 1]
 
     def export_state(self) -> dict[str, Any]:
-        """The state that a page without kernel needs: it shows what was computed."""
+        """Return the state that a page without kernel needs: it shows what was computed."""
         return self.get_state() | {"live": False}
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab landscape") -> Path:
@@ -343,7 +343,7 @@ class LossLandscape(Displayed):
         )
 
     def _still(self) -> str:
-        """The picture with all paths to their ends."""
+        """Return the picture with all paths to their ends."""
         paths = [
             element("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in (self._pixel(p) for p in run["points"])),
                     fill="none", stroke=run["color"], stroke_width=2.5, stroke_dasharray=run["dash"] or None)
@@ -475,7 +475,7 @@ def _picture(
 
 
 def _scale(levels: list[float]) -> list[str]:
-    """Which shade is which loss."""
+    """Return which shade is which loss."""
     tall, x = SIZE / (2 * BANDS), LEFT + SIZE + 14
     parts = [label("al-name", x, TOP + 10, "loss")]
     for k in range(BANDS):

@@ -40,7 +40,7 @@ def formulas(trace: Trace) -> dict[str, str]:
 
 
 def form_of(tex: str) -> str:
-    r"""A formula without its numbers and its names of several letters: "v_{#} = # \cdot #"."""
+    r"""Return a formula without its numbers and its names of several letters: "v_{#} = # \cdot #"."""
     return _CHANGING.sub(lambda match: HOLE if match[1] else match[0], tex)
 
 
@@ -57,8 +57,8 @@ def _mathml(form: str) -> str:
 
 
 def _lines(tex: str) -> list[str]:
-    """A chain of equations in pieces that may stand below each other: `y = a b`, `= 2 \\cdot 3`, `= 6`; of numbers
-    alone: `2 \\cdot 3`, `= 6`."""
+    """Return a chain of equations in pieces that may stand below each other: `y = a b`, `= 2 \\cdot 3`, `= 6`; of
+    numbers alone: `2 \\cdot 3`, `= 6`."""
     sides = truth.split(tex)
     together = (
         1

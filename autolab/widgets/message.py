@@ -21,7 +21,7 @@ def with_code(text: str) -> str:
 
 
 def frame(tone: str = "neutral") -> str:
-    """The CSS of a text with a coloured edge."""
+    """Return the CSS of a text with a coloured edge."""
     return (
         f"border-left:5px solid {EDGES[tone]};padding:2px 0 2px 12px;margin:4px 0;"
         "max-width:54em;line-height:1.5"

@@ -164,12 +164,12 @@ def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
 
 
 def _numbered() -> dict[Any, int]:
-    """Each key that is asked for has the next number."""
+    """Return each key that is asked for has the next number."""
     return defaultdict(count().__next__)
 
 
 def _column(items: list[Any]) -> dict[str, Any]:
-    """A column as `_table` says, with an "at" of its own."""
+    """Return a column as `_table` says, with an "at" of its own."""
     if items and (items[0] is None or items[0].__class__ is str) and items[-1] == items[0]:
         if items.count(items[0]) == len(items):
             return {"all": items[0]}
@@ -238,7 +238,8 @@ def _words(texts: list[str | None]) -> dict[str, Any]:
 def details(
     trace: Trace, index: int, selected: str, around: Callable[[str], tuple[list[Any], list[Any]]]
 ) -> dict[str, Any]:
-    """What `pack` without numbers left out of one step and one node. `around`: (edges to a node, what it saved)."""
+    """Return what `pack` without numbers left out of one step and one node. `around`: (edges to a node, what it
+    saved)."""
     frame = trace.frames[index] if 0 <= index < len(trace.frames) else None
     nodes = {selected} if selected else set()
     if frame is not None:

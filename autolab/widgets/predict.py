@@ -94,7 +94,7 @@ class Prediction(Displayed):
         return agree(self.answer, self._outcome) if self.made and self._verdict else None
 
     def reveal(self, *outcome: Any) -> Verdict:
-        """The verdict, to be shown: it waits for an answer, or for "show me".
+        """Return the verdict, to be shown: it waits for an answer, or for "show me".
 
         outcome: what happened: a tensor, a number, True or False, an exception, or text; with a `key`, what that is
         computed from.
@@ -169,7 +169,7 @@ class Prediction(Displayed):
         )
 
     def message(self, answer: str) -> Message:
-        """What there is to say to an answer; to none, when it is "" and was asked for."""
+        """Return what there is to say to an answer; to none, when it is "" and was asked for."""
         if not answer:
             return Message(
                 translate("You made no prediction here"), ((translate("it is"), self.outcome),)
@@ -182,8 +182,8 @@ class Prediction(Displayed):
         return Message(head, rows, (why,) if why else (), "differs")
 
     def export_state(self) -> dict[str, Any]:
-        """The state that a page without kernel needs: unanswered, and what to say to each answer, where the outcome is
-        known."""
+        """Return the state that a page without kernel needs: unanswered, and what to say to each answer, where the
+        outcome is known."""
         state = self.get_state() | {
             "live": False,
             "answer": "",
@@ -225,7 +225,7 @@ class Prediction(Displayed):
         return _readable(super()._repr_mimebundle_(**kwargs), repr(self), self._html())
 
     def _html(self) -> str:
-        """What a page without a kernel shows: the question and the answers, to be read."""
+        """Return what a page without a kernel shows: the question and the answers, to be read."""
         items = "".join(f"<li>{with_code(c)}</li>" for c in self.choices)
         body = f"<ul style='margin:4px 0 4px 1.5em'>{items}</ul>" if items else ""
         return (
@@ -266,7 +266,7 @@ class Verdict(Displayed):
         return _readable(super()._repr_mimebundle_(**kwargs), repr(self), self.text or self._html())
 
     def _html(self) -> str:
-        """What a page without a kernel shows: the outcome, when it is opened."""
+        """Return what a page without a kernel shows: the outcome, when it is opened."""
         rest = tuple(
             (translate("not {answer}:", answer=key), text)
             for key, text in self._of._because.items()
@@ -282,14 +282,14 @@ def _waiting() -> Message:
 
 
 def _readable(bundle: Any, text: str, html: str) -> Any:
-    """A widget's bundle with what is read where no widget can be shown."""
+    """Return a widget's bundle with what is read where no widget can be shown."""
     data = bundle[0] if isinstance(bundle, tuple) else (bundle or {})
     data.update({"text/plain": text, "text/html": html})
     return bundle if bundle else data
 
 
 def agree(said: str, actual: Any) -> bool:
-    """Whether an answer given as text means the same as what happened.
+    """Return whether an answer given as text means the same as what happened.
 
     Numbers and lists of numbers are compared as numbers, True is "yes", an exception is "an error" or its type's name.
     """
@@ -310,7 +310,7 @@ def agree(said: str, actual: Any) -> bool:
 
 
 def numbers(value: Any) -> np.ndarray | None:
-    """A tensor, a number, a list or their text as a float array; None when it is none of these."""
+    """Return a tensor, a number, a list or their text as a float array; None when it is none of these."""
     if isinstance(value, str):
         text = (
             re.sub(r"(?<=\d),(?=\d{3}(\D|$))", "", value.strip())

@@ -35,7 +35,7 @@ class Reach:
     traced: bool = False
 
     def sentences(self) -> list[str]:
-        """What a learner should know of it."""
+        """Return what a learner should know of it."""
         if self.layer is None:
             return ["Backward visits nothing: no parameter needs a gradient."]
         said = [f"Backward ends at {names([self.layer])}, the last it reaches."]
@@ -72,7 +72,8 @@ def by_order(layers: list[Layer]) -> Reach:
 
 
 def in_trace(layers: list[Layer], seen: Trace) -> Reach | None:
-    """What backward would visit of the graph in `seen`, if the graph were made with the parameters as they are now.
+    """Return what backward would visit of the graph in `seen`, if the graph were made with the parameters as they are
+    now.
 
     None when the graph does not hold a parameter that is trained now: it was made while that one was frozen, or is the
     graph of something else.
@@ -111,9 +112,9 @@ def in_trace(layers: list[Layer], seen: Trace) -> Reach | None:
 
 
 def facts(layers: list[Layer], seen: Trace) -> dict[str, Any]:
-    """What `in_trace` goes by, as data for `static/frozen.js`: of each node its kind, which parameter it is, whether it
-    could want a gradient, whether it is a number, its module; of each edge its ends, and whether gradients go along
-    it."""
+    """Return what `in_trace` goes by, as data for `static/frozen.js`: of each node its kind, which parameter it is,
+    whether it could want a gradient, whether it is a number, its module; of each edge its ends, and whether gradients
+    go along it."""
     graph = _Graph(seen, dict(parameters(layers)))
     nodes = [
         [n.kind, graph.named.get(n.id), n.requires_grad, n.shape == (), n.module]
@@ -163,7 +164,7 @@ class _Graph:
         return node.requires_grad if name is None else bool(self.known[name].requires_grad)
 
     def is_data(self, node_id: str) -> bool:
-        """Whether it is data, or made of data; numbers such as 3 are not meant."""
+        """Return whether it is data, or made of data; numbers such as 3 are not meant."""
         node = self.nodes[node_id]
         return (
             node_id in self.from_data
@@ -172,14 +173,15 @@ class _Graph:
         )
 
     def complete(self) -> bool:
-        """Whether every parameter that is trained now and used at all can be followed through this graph."""
+        """Return whether every parameter that is trained now and used at all can be followed through this graph."""
         leaves = {name: self.nodes[node_id].requires_grad for node_id, name in self.named.items()}
         return bool(leaves) and all(
             leaves.get(name, False) for name, p in self.known.items() if p.requires_grad
         )
 
     def uses(self, name: str) -> list[str]:
-        """The operations in which a parameter meets the data: of a weight that is transposed first, the product."""
+        """Return the operations in which a parameter meets the data: of a weight that is transposed first, the
+        product."""
         uses, level = [], [node_id for node_id, known in self.named.items() if known == name]
         while level:
             children = [
@@ -199,8 +201,8 @@ class _Graph:
 
 
 def as_trained(full: Trace, reach: Reach) -> Trace:
-    """The graph that training makes with the parameters as they are now: `full` without gradients, saved tensors and
-    backward steps where backward does not come."""
+    """Return the graph that training makes with the parameters as they are now: `full` without gradients, saved tensors
+    and backward steps where backward does not come."""
     hidden = set(reach.dimmed)
     why = {
         n: passes.own_reason(_frozen_node(full.node(n)), (), full.node(n).kind == "leaf")
@@ -232,8 +234,8 @@ def _frozen_node(node: Node) -> Node:
 
 
 def full_trace(model: Any, forward: Callable[[], Any]) -> Trace:
-    """The graph of `forward()` as it is when nothing is frozen. Everything is put back afterwards: requires_grad,
-    buffers such as running statistics, the random stream of the library.
+    """Return the graph of `forward()` as it is when nothing is frozen. Everything is put back afterwards:
+    requires_grad, buffers such as running statistics, the random stream of the library.
 
     Raises TypeError when `forward` does not return a tensor; what `forward` raises goes on.
     """
@@ -252,7 +254,7 @@ def full_trace(model: Any, forward: Callable[[], Any]) -> Trace:
 
 @contextmanager
 def _undisturbed(model: Any, named: dict[str, Any]) -> Iterator[Any]:
-    """Puts flags, buffers and the random stream back; gives the library (autolab or torch)."""
+    """Put flags, buffers and the random stream back; gives the library (autolab or torch)."""
     some = next(iter(named.values()))
     library = sys.modules["torch" if reader_for(some).library == "torch" else "autolab"]
     flags = [(p, p.requires_grad) for p in named.values()]

@@ -201,8 +201,8 @@ class Run:
 
 
 def home() -> Callable[[Callable[[], None]], None]:
-    """A function that runs what it is given in this thread: at once, or between two turns of this thread's event loop
-    when another thread calls it, as kernels with subshells do for a widget's messages."""
+    """Return a function that runs what it is given in this thread: at once, or between two turns of this thread's event
+    loop when another thread calls it, as kernels with subshells do for a widget's messages."""
     loop, thread = _loop_here(), threading.get_ident()
 
     def call(action: Callable[[], None]) -> None:
@@ -215,8 +215,8 @@ def home() -> Callable[[Callable[[], None]], None]:
 
 
 def hears_while_busy() -> bool:
-    """Whether this kernel takes a widget's messages while a cell runs: with subshells, which ipykernel 7 has. True
-    outside of kernels. Source:
+    """Return whether this kernel takes a widget's messages while a cell runs: with subshells, which ipykernel 7 has.
+    True outside of kernels. Source:
     https://github.com/jupyter/enhancement-proposals/blob/master/91-kernel-subshells/kernel-subshells.md"""
     ipython = sys.modules.get("IPython")
     kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython is not None else None

@@ -75,7 +75,8 @@ def bytes_each(dtype: str) -> int:
 
 
 def element(tag: str, *inside: str, **attributes: Any) -> str:
-    """An SVG element; `class_` and `stroke_width` stand for class and stroke-width, None leaves an attribute out."""
+    """Return an SVG element; `class_` and `stroke_width` stand for class and stroke-width, None leaves an attribute
+    out."""
     words = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{f"{value:g}" if isinstance(value, float) else escape(str(value))}"'
         for name, value in attributes.items()
@@ -97,7 +98,8 @@ STRIPES = (
 
 
 def device_look(node: Node, devices: dict[str, Any]) -> tuple[str | None, str]:
-    """("gpu" or "sim", None for the CPU; fill) of what is on a node's device. devices: a trace's `meta["devices"]`."""
+    """Return ("gpu" or "sim", None for the CPU; fill) of what is on a node's device. devices: a trace's
+    `meta["devices"]`."""
     if node.device in ("", "cpu"):
         return None, PAPER
     known = devices.get(node.device, {})
@@ -109,7 +111,7 @@ def device_look(node: Node, devices: dict[str, Any]) -> tuple[str | None, str]:
 
 
 def sign(x: float, y: float, path: str) -> str:
-    """A plus or minus in a square: what a click does."""
+    """Return a plus or minus in a square: what a click does."""
     square = element("rect", class_="al-sign", width=16, height=16, rx=3, fill=PAPER, stroke=RULE)
     stroke = {"fill": "none", "stroke": INK, "stroke_width": 1.6}
     return element(
@@ -121,7 +123,7 @@ def sign(x: float, y: float, path: str) -> str:
 
 
 def double(w: float, y: float, h: float) -> str:
-    """The inner line of the double border of what is wrong."""
+    """Return the inner line of the double border of what is wrong."""
     place = {"x": 3, "y": y + 3, "width": w - 6, "height": h - 6, "rx": 5}
     return element(
         "rect", class_="al-wrongline", **place, fill="none", stroke=palette.BAD, stroke_width=1.2

@@ -27,7 +27,7 @@ class OutOfTime(BaseException):
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raises OutOfTime in a block that takes longer."""
+    """Raise OutOfTime in a block that takes longer."""
 
     def stop(*_: object) -> None:
         raise OutOfTime
@@ -42,7 +42,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 def reset() -> None:
-    """Puts PyTorch's global state back to where every program begins."""
+    """Put PyTorch's global state back to where every program begins."""
     torch.manual_seed(0)
     random.seed(0)
     np.random.seed(0)
@@ -73,7 +73,7 @@ def modes() -> Iterator[None]:
 
 
 def run(program: Program, around: Any = None) -> tuple[dict[str, Any], Any]:
-    """(what the program gave, its error and its warnings included; `around`, the context that it ran in)."""
+    """Return (what the program gave, its error and its warnings included; `around`, the context that it ran in)."""
     reset()
     recording = around or contextlib.nullcontext()
     found: dict[str, Any] = {}
@@ -95,7 +95,7 @@ def run(program: Program, around: Any = None) -> tuple[dict[str, Any], Any]:
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """What differs between two runs, one line each."""
+    """Return what differs between two runs, one line each."""
     said = [f"{name} is in one run only" for name in sorted(one.keys() ^ other.keys())]
     for name in one.keys() & other.keys():
         a, b = described(one[name]), described(other[name])
@@ -105,7 +105,7 @@ def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 
 def described(item: Any, deep: int = 4) -> Any:
-    """A value as nested tuples that `==` can compare: of a tensor its numbers, its gradient and its flags."""
+    """Return a value as nested tuples that `==` can compare: of a tensor its numbers, its gradient and its flags."""
     if isinstance(item, torch.Tensor):
         return _tensor(item)
     if isinstance(item, torch.nn.Module):
@@ -158,7 +158,7 @@ def _short(item: Any) -> str:
 
 
 def looked_at(recording: Any) -> list[str]:
-    """Makes everything a recording can be looked at with; returns what raised."""
+    """Make everything a recording can be looked at with; returns what raised."""
     said = []
     for name, look in {
         "text": recording.text,
@@ -183,8 +183,8 @@ def _where(error: BaseException) -> str:
 
 
 def compared(program: Program, seconds: float = 20, look: bool = True) -> tuple[str, list[str]]:
-    """("alike", "differs", "varies" or "slow", what differs): a program is run without, without and with `record()`;
-    one whose first two runs differ says nothing."""
+    """Return ("alike", "differs", "varies" or "slow", what differs): a program is run without, without and with
+    `record()`; one whose first two runs differ says nothing."""
     try:
         with at_most(seconds):
             first, _ = run(program)

@@ -16,13 +16,13 @@ F = torch.nn.functional
 
 
 def card_of(result, **names):
-    """(card by line name, the node) of the first layer in the graph of `result`."""
+    """Return (card by line name, the node) of the first layer in the graph of `result`."""
     node = next(n for n in trace(result.sum(), names, namespace={}).nodes if n.layer is not None)
     return {name: (text, tex) for name, text, tex in node.layer["card"]}, node
 
 
 def indices(tex: str, letter: str) -> list[str]:
-    r"""The indices of `letter` in a formula as Python: x_{n,\,c,\,2i+u-1} -> ["n", "c", "2*i+u-1"]."""
+    r"""Return the indices of `letter` in a formula as Python: x_{n,\,c,\,2i+u-1} -> ["n", "c", "2*i+u-1"]."""
     found = re.search(rf"(?<![\w\\{{]){re.escape(letter)}_\{{((?:[^{{}}]|\{{[^{{}}]*\}})*)\}}", tex)
     assert found, (letter, tex)
     text = re.sub(r"\\lfloor (.*?)/(\d+) \\rfloor", r"(\1//\2)", found[1])
@@ -34,7 +34,7 @@ def at(places: list[str], where: dict[str, int]) -> tuple[int, ...]:
 
 
 def read(array: np.ndarray, place: tuple[int, ...]) -> float:
-    """A number of `array`; 0 outside."""
+    """Return a number of `array`; 0 outside."""
     return float(array[place]) if all(0 <= i < n for i, n in zip(place, array.shape)) else 0.0
 
 

@@ -27,7 +27,7 @@ def caught(code, recorded=False):
 
 
 def explained(code, recorded=False):
-    """(trace, the text of the explanation, marks by label)"""
+    """Return (trace, the text of the explanation, marks by label)"""
     trace = explanation.of_error(caught(code, recorded))
     said = trace.meta["explanation"]
     assert trace.from_json(trace.to_json()) == trace and 0 <= said["step"] < max(

@@ -67,7 +67,7 @@ def simulated():
 
 
 def recorded(source, **given):
-    """What happens when a learner runs `source` (from its second line on) within a recording."""
+    """Return what happens when a learner runs `source` (from its second line on) within a recording."""
     names = {"torch": torch, **given}
     block = "with torch.record_devices() as recording:\n" + textwrap.indent(
         source.removeprefix("\n"), "    "

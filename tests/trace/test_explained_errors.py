@@ -14,7 +14,7 @@ CASES = error_programs.CASES
 
 
 def explained(case, library, recorded):
-    """The text of the explanation of a program that fails."""
+    """Return the text of the explanation of a program that fails."""
     library.manual_seed(0)
     try:
         with pytest.raises(Exception) as error:  # noqa: PT011 (any error at all)

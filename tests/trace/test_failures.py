@@ -14,7 +14,7 @@ from autolab.trace.layers.folding import Folding
 
 
 def recorded(code):
-    """The trace of a function, and the error that ended it."""
+    """Return the trace of a function, and the error that ended it."""
     recording = torch.record()
     with pytest.raises(Exception) as caught, recording:  # noqa: PT011 (any error at all)
         code()
@@ -22,7 +22,7 @@ def recorded(code):
 
 
 def failure(code):
-    """(trace, the node that failed, what is known of it) of a function that fails."""
+    """Return (trace, the node that failed, what is known of it) of a function that fails."""
     trace, error = recorded(code)
     node = trace.node(trace.meta["error"]["node"])
     assert node.error and trace.frames[-1].event == "error" and trace.frames[-1].node == node.id

@@ -13,7 +13,7 @@ from autolab.vision import models
 
 
 def chain(length):
-    """A leaf x, and `length` operations one after the other."""
+    """Return a leaf x, and `length` operations one after the other."""
     nodes = [Node("n0", "leaf", label="x", name="x", shape=(), requires_grad=True)]
     nodes += [
         Node(f"n{i}", "op", op="mul" if i % 2 else "add", shape=()) for i in range(1, length + 1)
@@ -32,7 +32,7 @@ def resnet():
 
 
 def named(folding, folded):
-    """The boxes as a reader sees them."""
+    """Return the boxes as a reader sees them."""
     of = [
         (folding.parts[b.of].name if b.of in folding.parts else folding.trace.node(b.of).op)
         for b in folded.boxes.values()

@@ -79,7 +79,7 @@ def texts(trace, phase="backward"):
 
 
 def totals(trace):
-    """What each gradient is at the end, by label."""
+    """Return what each gradient is at the end, by label."""
     return {trace.node(f.receiver).label: f.total.data for f in trace.frames if f.receiver}
 
 

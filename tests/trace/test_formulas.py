@@ -142,7 +142,7 @@ def test_every_ops_templates_are_mathml_once_filled():
 
 
 def shown(y, x, gradient=None):
-    """The formulas of the steps that send a gradient to x."""
+    """Return the formulas of the steps that send a gradient to x."""
     found = trace(y, gradient=gradient, namespace={"x": x, "y": y})
     return [
         f.tex

@@ -124,7 +124,7 @@ GRAPHS = [
 
 
 def without_results(t: Trace) -> Trace:
-    """The trace without what only one of the two libraries keeps: the values of intermediate results."""
+    """Return the trace without what only one of the two libraries keeps: the values of intermediate results."""
     nodes = [
         dataclasses.replace(
             n,
@@ -152,7 +152,7 @@ def without_results(t: Trace) -> Trace:
 
 
 def comparable(build):
-    """A program for the oracle: the trace as text and as plain data, without numbers that rounding may move."""
+    """Return a program for the oracle: the trace as text and as plain data, without numbers that rounding may move."""
 
     def program(torch):
         result, names = build(torch)

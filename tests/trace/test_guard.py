@@ -58,7 +58,7 @@ def lenient(monkeypatch):
 
 
 def trained(library):
-    """Everything a learner sees of two steps of training."""
+    """Return everything a learner sees of two steps of training."""
     library.manual_seed(0)
     net = library.nn.Sequential(library.nn.Linear(3, 4), library.nn.Tanh(), library.nn.Linear(4, 2))
     optimizer = library.optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
@@ -104,7 +104,7 @@ def test_nor_does_one_in_what_watches_pytorch(part, lenient, monkeypatch):
 
 
 def on_a_device():
-    """Everything a learner sees of a step on a simulated GPU."""
+    """Return everything a learner sees of a step on a simulated GPU."""
     with autolab.cuda.simulate(memory="4MiB"):
         w = autolab.full((3, 2), 0.5, device="cuda", requires_grad=True)
         y = (autolab.ones(4, 3).to("cuda") @ w).sum()

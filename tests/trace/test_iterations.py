@@ -11,7 +11,7 @@ nn = torch.nn
 
 
 def grouped(trace):
-    """(path, type, the labels of its operations) of each iteration."""
+    """Return (path, type, the labels of its operations) of each iteration."""
     return [
         (g.path, g.type, [trace.node(n).label for n in g.nodes])
         for g in trace.groups

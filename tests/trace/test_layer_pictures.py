@@ -87,7 +87,7 @@ def layer_of(t: Trace) -> dict:
 
 
 def shown(panel: dict):
-    """The numbers of a panel as an array."""
+    """Return the numbers of a panel as an array."""
     if panel["numbers"] is not None:
         return np.array(panel["numbers"], dtype=float)
     raw = np.frombuffer(base64.b64decode(panel["bytes"]), np.int8).reshape(panel["shape"])

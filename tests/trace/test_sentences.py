@@ -33,7 +33,7 @@ def reduction(function):
 
 
 def extreme(value, place):
-    """All of it, or values and places along one dimension."""
+    """Return all of it, or values and places along one dimension."""
     return lambda x, dim=None, keepdim=False: (
         value(x)
         if dim is None
@@ -92,7 +92,7 @@ class Unknown(Exception):
 
 
 def evaluated(tree, values):
-    """The numbers of an expression; `values`: those of its names."""
+    """Return the numbers of an expression; `values`: those of its names."""
     if isinstance(tree, ast.Name):
         if tree.id not in values:
             raise Unknown(tree.id)
@@ -119,7 +119,7 @@ def evaluated(tree, values):
 
 
 def numbers(text):
-    """The numbers that are printed; raises Unknown for a summary of many, or a matrix that is cut off."""
+    """Return the numbers that are printed; raises Unknown for a summary of many, or a matrix that is cut off."""
     words = re.sub(r"-?\b(nan|inf)\b", lambda m: f"float('{m[0]}')", text)
     if "..." in text or not re.fullmatch(r"[\[\](), \d.e+naifloTrueFs'-]+", words):
         raise Unknown(text)
@@ -127,8 +127,8 @@ def numbers(text):
 
 
 def close(a, b, terms=0.0):
-    """Whether numbers are the same, but for what float32 and three digits leave out; `terms`: how large those are that
-    they are a sum of."""
+    """Return whether numbers are the same, but for what float32 and three digits leave out; `terms`: how large those
+    are that they are a sum of."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     if a.shape != b.shape:
         return False
@@ -169,7 +169,7 @@ class Reading:
         return self.checked
 
     def tree(self, call):
-        """A call as Python's ast, labels as names; numbers that are labels stay."""
+        """Return a call as Python's ast, labels as names; numbers that are labels stay."""
         spelled = self.pattern.sub(
             lambda m: m[0] if re.fullmatch(r"-?[\d.e+-]+|True|False", m[0]) else self.known[m[0]],
             call,
@@ -245,8 +245,8 @@ class Reading:
         assert not (found["hooked"] and frame.tex), "what hooks made of it is no local derivative"
 
     def passed_on(self, frame, node):
-        """The gradients of the node's results times the derivative of its call, by differences: along the line of this
-        frame alone."""
+        """Return the gradients of the node's results times the derivative of its call, by differences: along the line
+        of this frame alone."""
         edge = next(e for e in self.trace.edges if e.id == frame.edge)
         slots = [e for e in self.trace.edges if e.child == node.id and not e.update]
         target, env = self.trace.node(edge.parent).output_label(edge.parent_nr), self.env()

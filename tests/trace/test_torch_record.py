@@ -91,8 +91,8 @@ def text_of(recording):
 
 
 def facts_of(recording):
-    """What a trace holds beside its text: who changes whose gradient to what, and the modules; PyTorch's order of
-    freeing apart."""
+    """Return what a trace holds beside its text: who changes whose gradient to what, and the modules; PyTorch's order
+    of freeing apart."""
     trace = recording.trace()
     frames = [
         (f.phase, f.run, f.node, f.edge, f.receiver, f.state, f.name)
@@ -220,7 +220,7 @@ def test_values_are_those_of_their_moment():
 
 
 def calls_of(run):
-    """How many functions a call of `run` calls, those written in C included."""
+    """Return how many functions a call of `run` calls, those written in C included."""
     counts = {"call": 0, "c_call": 0, "return": 0, "c_return": 0, "c_exception": 0}
 
     def count(frame, event, argument):

@@ -58,7 +58,8 @@ def program(seed):
 
 
 def run(lines, **names):
-    """A recording of source lines whose text linecache knows, as it knows a notebook's cells; and their variables."""
+    """Return a recording of source lines whose text linecache knows, as it knows a notebook's cells; and their
+    variables."""
     filename = f"<program {hash(tuple(lines))}>"
     source = "\n".join(lines) + "\n"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
@@ -91,7 +92,7 @@ _FUNCTIONS = {
 
 
 def worked_out(tex):
-    """The number that a formula comes to, None when there is more in it than this test knows."""
+    """Return the number that a formula comes to, None when there is more in it than this test knows."""
     text = tex.replace(r"\left", "").replace(r"\right", "").replace(r"\cdot", "*")
     while r"\frac" in text:
         start = text.rindex(r"\frac")
@@ -135,7 +136,7 @@ def closing(text, at):
 
 
 def chains(t):
-    """Every chain of equal or nearly equal formulas that a trace shows."""
+    """Yield every chain of equal or nearly equal formulas that a trace shows."""
     for part in (t.nodes, t.edges):
         yield from (item.tex_numbers for item in part if item.tex_numbers)
     yield from (f.tex for f in t.frames if f.tex)

@@ -24,7 +24,7 @@ SAMPLES = 1
 
 
 def operations() -> Iterator[Any]:
-    """Every entry of the database that can run on the CPU in float32 or int64."""
+    """Yield every entry of the database that can run on the CPU in float32 or int64."""
     try:
         import expecttest  # noqa: F401
     except ImportError:  # the database needs its name only

@@ -58,7 +58,7 @@ def program(seed, x, w, c, lr):
 
 
 def recorded(seed):
-    """(trace, edits, node id -> value with the edits)."""
+    """Return (trace, edits, node id -> value with the edits)."""
     chance, shapes = (
         random.Random(100 + seed),
         [((), ()), ((3,), ()), ((2, 2), (2, 2)), ((2, 1), (3,)), ((3,), (2, 3))],
@@ -91,6 +91,6 @@ def recorded(seed):
 
 
 def values(trace):
-    """The numbers of every node that has them."""
+    """Return the numbers of every node that has them."""
     found = {node.id: array_of(node.value) for node in trace.nodes}
     return {node: value for node, value in found.items() if value is not None}

@@ -29,7 +29,7 @@ SETTINGS = {
 
 
 def scattered(widget, key):
-    """The last total of every place of the padded image, from the frames alone."""
+    """Return the last total of every place of the padded image, from the frames alone."""
     data = widget.data
     total = np.zeros(np.shape(data["image"]))
     (kh, kw), (dh, dw) = data["kernel"], data["dilation"]

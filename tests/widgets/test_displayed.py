@@ -36,7 +36,7 @@ class Cells:
         self.run(SETUP)
 
     def run(self, code, cell=None):
-        """The text of the result of `code`, run in the cell of that id."""
+        """Return the text of the result of `code`, run in the cell of that id."""
         session = self.client.session
         content = {
             "code": code,

@@ -31,7 +31,7 @@ INFIX = {
     "bmm": "{0} @ {1}",
     "rsub": "{1} - {0}",
     "pow": "{0} ** {1}",
-    "eq": "({0} == {1})",  # without brackets y = a == b = True reads as three equal things
+    "eq": "({0} == {1})",  # without parentheses, y = a == b = True would look like three equal things
     "gt": "({0} > {1})",
     "lt": "({0} < {1})",
     "ge": "({0} >= {1})",
@@ -49,7 +49,7 @@ _PER_SIDE = {
     "padding": 0,
     "dilation": 1,
     "output_padding": 0,
-}  # for each dimension, or one number for all
+}  # one number for each dimension, or one number for all
 _PLACEHOLDER = re.compile(
     r"(\\(?:mathrm|operatorname|text|mathbf|begin|end))?\{([A-Za-z_][A-Za-z_0-9]*)\}"
 )
@@ -72,7 +72,7 @@ _NUMBERED = re.compile(rf"([A-Za-z]|{'|'.join(sorted(GREEK))})_?(\d+)")
 
 @functools.lru_cache(maxsize=8192)
 def symbol(label: str) -> str:
-    """A variable's name in LaTeX: x, v_{3}, \\alpha, \\mathrm{fc1.weight}; a second `y` is y_{(2)}."""
+    """Return a variable's name in LaTeX: x, v_{3}, \\alpha, \\mathrm{fc1.weight}; a second `y` is y_{(2)}."""
     repeated = _REPEATED.fullmatch(label)
     if repeated:
         inner = symbol(repeated[1])
@@ -101,12 +101,12 @@ _ESCAPED = re.compile(r"\\char\d+ |\\.")
 
 
 def plain_name(tex: str) -> str:
-    r"""The name in a `\mathrm{...}` that `symbol` made."""
+    r"""Return the name inside a `\mathrm{...}` that `symbol` made."""
     return _ESCAPED.sub(lambda m: _SAFE.get(m[0], m[0]), tex)
 
 
 def scientific(text: str) -> str:
-    """A number of the learner's code or of `short` in LaTeX: 1.5e-07 as a power of ten."""
+    """Return a number, as in the learner's code or from `short`, in LaTeX: 1.5e-07 becomes a power of ten."""
     if text in ("True", "False"):
         return rf"\mathrm{{{text}}}"
     if text.lstrip("+-") in ("nan", "inf"):
@@ -119,25 +119,25 @@ def scientific(text: str) -> str:
 
 
 def is_number(tex: str) -> bool:
-    """Whether a formula is one number and nothing else."""
+    """Return whether a formula is one number and nothing else."""
     return _PLAIN.fullmatch(tex) is not None
 
 
 def in_parentheses(text: str) -> str:
-    """A number where a sign or a power of ten would read wrongly inside a formula."""
+    """Put a number in parentheses if its sign or power of ten could be misread inside a formula."""
     return (
         rf"\left({text}\right)" if text[0] == "-" or text[0] != "\\" and r"\cdot" in text else text
     )
 
 
 def alone(tex: str) -> str:
-    """A number without the parentheses that it has as a factor; other formulas as they are."""
+    """Remove the parentheses that a number has as a factor; return other formulas unchanged."""
     return tex.removeprefix(r"\left(").removesuffix(r"\right)") if is_number(tex) else tex
 
 
 def numbers(value: Value | None, digits: int = 3, column: bool = False) -> str | None:
-    """A value of few numbers as LaTeX, None when there are too many or none is known. column: one dimension runs
-    downwards."""
+    """Return a small value as LaTeX; None if it has too many numbers or is unknown. column: write one dimension as a
+    column."""
     if value is None or value.data is None or len(value.shape) > 2:
         return None
     if value.shape == ():
@@ -159,7 +159,7 @@ def numbers(value: Value | None, digits: int = 3, column: bool = False) -> str |
 
 
 def operand(value: Value | None, digits: int = 3, column: bool = False) -> str | None:
-    """`numbers`, ready to stand inside a formula."""
+    """Return `numbers` in a form that can stand inside a formula."""
     text = numbers(value, digits, column)
     return in_parentheses(text) if text else text
 
@@ -168,7 +168,7 @@ _FACTORS = frozenset(["self", "other", "alpha", "beta", "value", "negative_slope
 
 
 def attribute(item: Any, name: str = "", spelled: str = "") -> str:
-    """An argument that is no tensor, as the learner wrote it or with all its digits."""
+    """Return an argument that is not a tensor as the learner wrote it, or with all its digits."""
     if isinstance(item, (int, float)) and not isinstance(item, bool):
         text = scientific(spelled or written(item))
         return in_parentheses(text) if name in _FACTORS else text  # a power or an index needs none
@@ -176,12 +176,12 @@ def attribute(item: Any, name: str = "", spelled: str = "") -> str:
 
 
 def names_in(template: str) -> set[str]:
-    """The names that a template is filled in with."""
+    """Return the names of the placeholders in a template."""
     return {match[2] for match in _PLACEHOLDER.finditer(template) if not match[1]}
 
 
 def fill(template: str, names: Mapping[str, str]) -> str:
-    """The template with every `{name}` that `names` knows replaced, braces kept; an argument that it does not know is
+    """Replace every `{name}` in the template that `names` contains, and keep the braces. An unknown argument becomes
     its own symbol."""
 
     def replace(match: re.Match[str]) -> str:
@@ -195,22 +195,23 @@ def fill(template: str, names: Mapping[str, str]) -> str:
 
 
 def _bare(text: str) -> str:
-    """Without braces that only group one letter or number where nothing needs them: `{x} + {2}` reads `x + 2`."""
+    """Remove braces around one letter or number if nothing needs them: `{x} + {2}` becomes `x + 2`."""
     return _GROUPED.sub(lambda m: m[1], text)
 
 
 def forward(template: str, op: str, names: Mapping[str, str], order: list[str]) -> str:
-    r"""The right-hand side of an operation: its template filled in, or `\operatorname{op}(x, y)` without one."""
-    if template:  # without the terms of operands that were left out
+    r"""Return the right-hand side of an operation: its template filled in, or `\operatorname{op}(x, y)` without a
+    template."""
+    if template:  # leave out the terms of omitted operands
         return fill(_ADDED.sub(lambda m: m[0] if m[1] in names else "", template), names)
     name = re.sub(r"_", r"\\_", op.rstrip("_"))
     return rf"\operatorname{{{name}}}({', '.join(names[n] for n in order if n in names)})"
 
 
 def derivative(rule: str, names: Mapping[str, str]) -> str | None:
-    r"""The local derivative that a rule linear in `{g}` multiplies with, or None when it is not one factor.
+    r"""Return the factor of `{g}` in a rule that is linear in `{g}`, or None if the rule is not a single product.
 
-    Meant for scalars and elementwise operations only: there, the gradient is `{g}` times the derivative."""
+    Use it only for scalars and elementwise operations: there, the gradient is `{g}` times the derivative."""
     if (
         rule.count("{g}") != 1
         or "{g1}" in rule
@@ -226,20 +227,20 @@ def derivative(rule: str, names: Mapping[str, str]) -> str | None:
 
 
 def gradient_rule(rule: str, names: Mapping[str, str], upstream: str) -> str:
-    r"""The whole rule with `{g}` replaced by `upstream`, the gradient of the result."""
+    r"""Return the whole rule with `{g}` replaced by `upstream`, the gradient of the result."""
     return fill(rule, {**names, "g": upstream})
 
 
 def call_text(
     op: str, operands: list[str], attrs: Mapping[str, Any], spelled: Mapping[str, str]
 ) -> str:
-    """The operation in plain text: `x * y`, `tanh(v1)`, `sum(v2, dim=1)`. `spelled`: how the learner wrote
-    attributes."""
+    """Return the operation in plain text: `x * y`, `tanh(v1)`, `sum(v2, dim=1)`. `spelled`: attributes as the learner
+    wrote them."""
     said = {k: spelled.get(k) or _plain_text(v) for k, v in attrs.items()}
     pattern = INFIX.get(op)
     if (
         pattern is not None and len(operands) == 1 and pattern.count("{") == 2
-    ):  # one of the two is kept as a plain number
+    ):  # one of the two was saved as a plain number
         before, after = (
             next((said[n] for n in names if attrs.get(n) is not None), None) for names in _BESIDE
         )
@@ -255,7 +256,7 @@ def call_text(
     shown = [
         said[k]
         if k.startswith("argument ")
-        else f"{k}={said[k]}"  # the former where a call was refused before anybody named it
+        else f"{k}={said[k]}"  # without a keyword if the call was rejected before its arguments were named
         for k, v in attrs.items()
         if v is not None
         and v is not False
@@ -278,5 +279,5 @@ def _plain_text(item: Any) -> str:
 
 
 def bar(text: str) -> str:
-    """The gradient of `text`."""
+    """Return the symbol for the gradient of `text`."""
     return rf"\bar{{{text}}}" if len(text) == 1 else rf"\overline{{{text}}}"

@@ -1,4 +1,4 @@
-"""What nodes are called, and the formulas of operations and of their local derivatives."""
+"""Labels of nodes, and the formulas of operations and their local derivatives."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ MOST = 6
 
 
 def of(nodes: list[Draft]) -> dict[str, str]:
-    """Node id -> label: the variable's name (a second `y` is `y(2)`), a constant's number, else v1, v2 ... in order.
+    """Return node id -> label: the variable's name (a second `y` is `y(2)`), a constant's number, else v1, v2 ... in
+    order.
 
-    Where one of several results has a name, another that is used gets its own v: under its id and number, "n3 1"."""
+    If only some of several results have names, each other result that is used gets its own v. Its key is node id and
+    output number: "n3 1"."""
     several = [d for d in nodes if d.outputs]
     taken = {d.name for d in nodes} | {o.label for d in several for o in d.outputs}
     used = (
@@ -68,8 +70,8 @@ def _has_names(draft: Draft) -> bool:
 
 
 def _is_tuple(draft: Draft) -> bool:
-    """Whether the learner gets several results (no more are those that only the engine needs, of a batch norm), and has
-    a name for none."""
+    """Return whether the learner gets several results and has no name for any. Results that only the engine needs, as
+    in batch norm, don't count."""
     if len(draft.outputs) < 2:
         return False
     record = draft.record
@@ -80,7 +82,7 @@ def _is_tuple(draft: Draft) -> bool:
 
 
 def _order(draft: Draft) -> list[str]:
-    """Argument names of the operands in schema order; list elements and names unknown to the record keep their
+    """Return the operands' argument names in schema order. List elements, and names unknown to the record, keep their
     order."""
     params = draft.record.params if draft.record is not None else ()
     places = {p: i for i, p in enumerate(params)}
@@ -94,14 +96,13 @@ class Book:
         self.nodes, self.names, self.wanted = nodes, of(nodes), formulas
         for draft in nodes:
             draft.label = self.names[draft.id]
-        self.rounded: set[str] = (
-            set()
-        )  # nodes whose formula with numbers has a rounded one on the right
+        self.rounded: set[str] = set()  # nodes whose formula with numbers ends in a rounded result
         self._symbols_of: dict[str, dict[str, str]] = {}
         self._filled: dict[tuple[str, int], dict[str, str] | None] = {}
 
     def label(self, node_id: str, nr: int = 0) -> str:
-        """What result `nr` of a node is called: its variable; where none of several has one, "v3[0]", "v3[1]"."""
+        """Return the label of result `nr` of a node: its variable, or "v3[0]", "v3[1]" if none of several results has a
+        name."""
         draft, called = self.nodes[int(node_id[1:])], self.names[node_id]
         if nr >= len(draft.outputs) or nr == 0 and not _is_tuple(draft):
             return called
@@ -117,11 +118,11 @@ class Book:
         return draft.outputs[nr].shape if 0 < nr < len(draft.outputs) else draft.shape
 
     def shapes(self, draft: Draft) -> dict[str, tuple[int, ...] | None]:
-        """Argument names -> shapes of the operands."""
+        """Return the operands' shapes by argument name."""
         return {name: self.shape(*parent) for name, parent in draft.operands.items()}
 
     def call(self, draft: Draft) -> str:
-        """The operation in plain text, with its operands in argument order."""
+        """Return the operation in plain text, with its operands in argument order."""
         if draft.kind == "update":
             return f"{draft.op}({self.names[draft.operands['self'][0]]})"
         return (
@@ -136,7 +137,7 @@ class Book:
         )
 
     def symbols(self, draft: Draft) -> dict[str, str]:
-        """Template names -> LaTeX with the learner's names."""
+        """Return LaTeX with the learner's names, by template name."""
         found = self._symbols_of.get(draft.id)
         if found is not None:
             return found
@@ -160,12 +161,12 @@ class Book:
         return formulas.in_parentheses(symbol) if self.is_number(parent) else symbol
 
     def is_number(self, parent: tuple[str, int]) -> bool:
-        """Whether an operand is a number of the learner's code: it is shown with all its digits."""
+        """Return whether an operand is a number of the learner's code, which is shown with all its digits."""
         draft = self.nodes[int(parent[0][1:])]
         return draft.is_number and draft.value is not None
 
     def write_out(self, saved: list[SavedDraft]) -> None:
-        """A number that is its own name has all its digits wherever its value is shown."""
+        """Show all digits of a saved number whose label is the number itself."""
         numbers = set()
         for draft in self.nodes:
             if draft.is_number and draft.value is not None:
@@ -178,7 +179,7 @@ class Book:
                 item.value = replace(value, text=self.names[source])
 
     def filled(self, draft: Draft, digits: int = 3) -> dict[str, str] | None:
-        """Template names -> LaTeX with numbers where values are known and few; None when no operand has any."""
+        """Return LaTeX with numbers, by template name, if values are known and small; None if no operand has any."""
         if (draft.id, digits) not in self._filled:
             self._filled[draft.id, digits] = self._fill(draft, digits)
         return self._filled[draft.id, digits]
@@ -203,7 +204,8 @@ class Book:
         return _join_lists(env, draft)
 
     def is_exact(self, draft: Draft, template: str, digits: int) -> bool:
-        """Whether no number that `filled` puts into a template has lost a digit. "": all operands are asked."""
+        """Return whether all numbers that `filled` puts into a template are exact. With "" as template, check all
+        operands."""
         used = formulas.names_in(template)
         shown = [
             self.value(*parent)
@@ -216,7 +218,7 @@ class Book:
         return all(value.is_exact(digits) for value in shown if formulas.numbers(value) is not None)  # type: ignore[union-attr]
 
     def forward(self, draft: Draft) -> tuple[str, str]:
-        """(tex, tex_numbers) of an operation: `z = x \\cdot y` and `6 = 2 \\cdot 3`."""
+        """Return (tex, tex_numbers) of an operation: `z = x \\cdot y` and `6 = 2 \\cdot 3`."""
         if not self.wanted or not draft.op or draft.error or draft.kind == "update":
             return "", ""
         template = templates.value(draft.record, draft.attrs, self.shapes(draft), draft.shape)
@@ -242,7 +244,7 @@ class Book:
         return tex, f"{left} {found} {right}" if found else ""
 
     def node(self, d: Draft, layer: dict[str, Any] | None, update: dict[str, Any] | None) -> Node:
-        """A node with its formulas. `layer`, `update`: as of a Node."""
+        """Return a node with its formulas. `layer` and `update` are fields of Node."""
         tex, tex_numbers = attempt(lambda: self.forward(d), ("", ""))
         return Node(
             **{name: getattr(d, name) for name in _SAME},
@@ -256,16 +258,16 @@ class Book:
         )
 
     def edges(self, edges: list[EdgeDraft], shots: list[Shot]) -> Sequence[Edge]:
-        """The edges with their formulas, whose numbers are those of the last backward pass among `shots`."""
+        """Return the edges with their formulas, with numbers from the last backward pass among `shots`."""
 
         @functools.cache
         def gradients() -> dict[str, tuple[Value | None, Value | None]]:
-            """Edge id -> (gradient of the child, contribution)."""
+            """Return edge id -> (gradient of the child, contribution)."""
             return {s.edge: (s.upstream, s.value) for s in shots if s.edge is not None}
 
         def edge(_: int, e: EdgeDraft) -> Edge:
             seen = gradients().get(e.id, (None, None))
-            # The rules are written for real numbers: of complex ones, PyTorch takes the conjugate.
+            # The rules are written for real numbers; for complex numbers PyTorch takes the conjugate.
             real = not any(
                 self.nodes[int(end[1:])].dtype.startswith("complex") for end in (e.parent, e.child)
             )
@@ -283,9 +285,9 @@ class Book:
         least: int = truth.DIGITS[0],
         of_pass: bool = False,
     ) -> tuple[str, str]:
-        """(tex, tex_numbers): the derivative of the child with respect to the parent where it is one factor, else the
-        gradient rule, with the gradient that arrived in numbers only `of_pass`: each pass has another. least:
-        significant digits that its numbers have at the least."""
+        """Return (tex, tex_numbers): the derivative of the child with respect to the parent if it is one factor, else
+        the gradient rule. The arrived gradient is put in as a number only with `of_pass`, because it differs between
+        passes. least: minimum number of significant digits."""
         child = self.nodes[int(edge.child[1:])]
         symbols, has_numbers = self.symbols(child), self.filled(child) is not None
         argument = next((n for i, n in enumerate(child.operands) if i == edge.slot), "")
@@ -342,7 +344,7 @@ class Book:
             return tex, "" if numbers == tex else numbers
         if (
             len(child.outputs) > 1 and child.record is None
-        ):  # a custom function: each result has a derivative
+        ):  # a custom function: each result has its own derivative
             made = [formulas.symbol(self.label(edge.child, nr)) for nr in range(len(child.outputs))]
             terms = [
                 rf"{formulas.bar(y)} \cdot \frac{{\partial {y}}}{{\partial {x}}}" for y in made
@@ -351,8 +353,8 @@ class Book:
         return partial, partial + _is(known) if known is not None else ""
 
     def chain(self, edge: Edge, upstream: Value | None, value: Value | None) -> str:
-        r"""What an edge passes on in one pass, `\bar{z} \cdot \frac{\partial z}{\partial x} = 2 \cdot 3 = 6`: the rule
-        in symbols and in numbers, and what comes of it. upstream: the gradient that had arrived at the child."""
+        r"""Return what an edge passes on in one pass, `\bar{z} \cdot \frac{\partial z}{\partial x} = 2 \cdot 3 = 6`:
+        the rule in symbols, in numbers, and the result. upstream: the gradient that had arrived at the child."""
         child = self.nodes[int(edge.child[1:])]
         y, x = (
             formulas.symbol(self.label(edge.child)),
@@ -361,7 +363,7 @@ class Book:
         for digits in truth.DIGITS:
             equation = truth.split(self.local(edge, (upstream, value), digits, of_pass=True)[1])
             left, *rest = truth.split(edge.tex)
-            if left == x:  # the whole rule, not one factor
+            if left == x:  # the whole rule, because it is not one factor
                 chain, numbers = rest[-1], "" if equation[-1] == rest[-1] else equation[-1]
                 same = equation[1:2] == [truth.EQUAL]
             else:
@@ -392,7 +394,7 @@ class Book:
     def _derivative(
         self, child: Draft, rule: str, partial: str, known: float | None, least: int
     ) -> str:
-        r"""A local derivative in numbers: `\frac{\partial z}{\partial x} = 2 \cdot 3 = 6`."""
+        r"""Return a local derivative in numbers: `\frac{\partial z}{\partial x} = 2 \cdot 3 = 6`."""
         for digits in truth.DIGITS[truth.DIGITS.index(least) :]:
             numbers = formulas.derivative(rule, self.filled(child, digits) or {}) or ""
             same = self.is_exact(child, rule, digits)
@@ -418,7 +420,7 @@ _SAME = [field.name for field in fields(Node) if field.name not in _MADE]
 
 
 def is_column(draft: Draft) -> bool:
-    """Whether tensors of one dimension stand for columns in a product."""
+    """Return whether one-dimensional tensors stand for columns in a product."""
     return draft.record is not None and draft.record.name in templates.VECTORS
 
 
@@ -431,7 +433,7 @@ def _is(known: float) -> str:
 
 
 def _results(draft: Draft) -> dict[str, int]:
-    """What a formula may call the results -> which they are."""
+    """Return which result each name in a formula refers to."""
     outputs = draft.record.outputs if draft.record is not None else ()
     return {"result": 0} | {
         name: nr for nr, name in enumerate(outputs[: max(1, len(draft.outputs))])
@@ -443,14 +445,15 @@ def _listed(symbols: list[str]) -> str:
 
 
 def _join_lists(env: dict[str, str], draft: Draft) -> dict[str, str]:
-    """`{tensors}` in a template stands for all of `tensors[0]`, `tensors[1]` ..."""
+    """Set `{tensors}` in a template to the list of `tensors[0]`, `tensors[1]` ..."""
     for base in {n.partition("[")[0] for n in draft.operands if "[" in n}:
         env[base] = ", ".join(env[n] for n in draft.operands if n.partition("[")[0] == base)
     return env
 
 
 def _elementwise(child: Draft, shape: tuple[int, ...] | None) -> bool:
-    """One number of the result depends on one number of the parent: same shapes, and the op broadcasts its operands."""
+    """Return whether each number of the result depends on one number of the parent: the shapes are equal, and the op
+    broadcasts its operands."""
     record = child.record
     return (
         child.shape is not None
@@ -461,11 +464,11 @@ def _elementwise(child: Draft, shape: tuple[int, ...] | None) -> bool:
 
 
 def _quotient(upstream: Value | None, contribution: Value | None) -> float | None:
-    """The local derivative of a scalar in numbers: what was passed on per unit of what arrived."""
+    """Return a scalar's local derivative as a number: the contribution divided by the upstream gradient."""
     if upstream is None or contribution is None or upstream.shape != () or contribution.shape != ():
         return None
     a, b = upstream.data, contribution.data
     if isinstance(a, str) or isinstance(b, str) or not a:
         return None
-    # Dividing decimals makes digits that neither had: 0.3 / 0.1 is 2.9999999999999996.
+    # Dividing decimals gives digits that neither number had: 0.3 / 0.1 is 2.9999999999999996.
     return float(f"{b / a:.15g}" if contribution.dtype == "float64" else f"{b / a:.7g}")

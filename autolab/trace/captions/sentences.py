@@ -28,14 +28,14 @@ STATE_WORDS = {
 
 
 def state_word(state: str, name: str = "", rehearsed: bool = False) -> str:
-    """What a gradient state is called; `name`: what the learner's code calls a gradient that was returned."""
+    """Return the words for a gradient state. `name`: the learner's variable for a gradient that `grad()` returned."""
     if state == "returned":
         return f"returned as {name}" if name else "returned by grad()"
     return STATE_WORDS[state][rehearsed]
 
 
 def error(exception: BaseException) -> str:
-    """An exception in one line: its type and its first sentence."""
+    """Return an exception in one line: its type and its first sentence."""
     first = str(exception).strip().partition("\n")[0].partition(". ")[0]
     return f"{type(exception).__name__}: {first}".removesuffix(": ")
 
@@ -51,9 +51,9 @@ def describe(
     rehearsed: bool = False,
     chain: str = "",
 ) -> tuple[str, str]:
-    """(text, tex) of a frame. `of`: how many contributions the receiver gets in this run; `roots`: what the run starts
-    from; `rounded`: the formula of the node was filled in with rounded numbers; `rehearsed`: it did not happen, but
-    would; `chain`: what an edge passes on, as a formula."""
+    """Return (text, tex) of a frame. `of`: how many contributions the receiver gets in this run; `roots`: the nodes
+    that the run starts from; `rounded`: whether the node's formula contains rounded numbers; `rehearsed`: whether the
+    step is only a dry run; `chain`: what an edge passes on, as a formula."""
     if shot.event == "compute" and node is not None:
         text, tex = compute(node, rounded)
         return (f"{text}; {shot.note}", node.tex) if shot.note else (text, tex)
@@ -74,7 +74,7 @@ def _conditional(happened: str, would: str) -> str:
 
 
 def compute(node: Node, rounded: bool = False) -> tuple[str, str]:
-    """A forward step."""
+    """Return the sentence and the formula of a forward step."""
     under = f"; under {node.cut}, so no gradient flows back"
     cut = (
         "" if not node.cut else "; no gradient flows back from here" if node.cut in CUTS else under
@@ -90,8 +90,8 @@ def compute(node: Node, rounded: bool = False) -> tuple[str, str]:
 
 
 def results(node: Node) -> str:
-    """What an operation made: its value, or those of all results, or of those that have a name where some have, if they
-    are known."""
+    """Return an operation's result as text: its value, or the known values of all results, or only of the named results
+    if some have names."""
     values = [o.value for o in node.results] or [node.value]
     known = [value for value in values if value is not None]
     if len(known) < len(values) or len(values) > MOST:
@@ -105,13 +105,13 @@ def results(node: Node) -> str:
 
 
 def _made(node: Node) -> str:
-    """`Node.made`, of very many results some."""
+    """Return `Node.made`, shortened if there are very many results."""
     names = [node.label, *(o.label for o in node.named_outputs)]
     return ", ".join(names if len(names) <= MOST else [*names[:2], "...", names[-1]])
 
 
 def _rule_of(node: Node) -> str:
-    """Who sends a gradient on: a result, or the operation where it has made several."""
+    """Return what sends a gradient on: the result, or the operation if it has several results."""
     return node.call if node.results else node.label
 
 
@@ -151,7 +151,7 @@ def _contribution(shot, node, receiver, edge, of, mood, chain):
 
 
 def _is(value: Value | None) -> str:
-    """ " = 0.5" or " \\approx 0.333" of few numbers, else ""."""
+    """Return " = 0.5" or " \\approx 0.333" for a small value, else ""."""
     text = formulas.numbers(value)
     return (
         ""
@@ -256,7 +256,9 @@ def _update(shot, node, receiver, edge, of, mood):
         )
         more = f"; {update['change']}" if update["change"] else ""
         last = joined(line) if numbers else f"{line['text']}{rate}{more}"
-        text = ", ".join([*first, last] if len(first) == 1 else [last])  # Details have the others
+        text = ", ".join(
+            [*first, last] if len(first) == 1 else [last]
+        )  # the details list the others
         return f"{update['call']}: {text}", " = ".join(
             t for t in (line["tex"], line["tex_numbers"]) if t
         )

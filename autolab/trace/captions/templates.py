@@ -1,7 +1,7 @@
-r"""Templates of formulas as they hold for one call: the record states the usual form, element by element.
+r"""Formula templates fitted to one call. A record states an operation's usual formula, element by element.
 
-`value` and `gradient` fit it to the arguments that were given (a reduction of a loss, factors of 1), and a gradient to
-the shapes: what was broadcast is summed, `\sum_{0} \bar y`; what was reduced is spread, `\bar y \cdot \mathbf{1}_{2
+`value` and `gradient` fit the formula to the given arguments (a loss's reduction, factors of 1) and `gradient` also to
+the shapes: what was broadcast is summed, `\sum_{0} \bar y`; what was reduced is repeated, `\bar y \cdot \mathbf{1}_{2
 \times 3}`."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _STRUCTURED = re.compile(
 
 
 def _usual(name: str, attrs: Mapping[str, Any], operands: Mapping[str, Any]) -> bool:
-    """Whether an operation was called with arguments for which its record's formula holds."""
+    """Return whether the formula in the operation's record holds for these arguments."""
     given = attrs.get
     return not (
         name == "gelu" and given("approximate", "none") != "none"
@@ -38,7 +38,7 @@ def _usual(name: str, attrs: Mapping[str, Any], operands: Mapping[str, Any]) -> 
 
 
 def _usual_rule(name: str, attrs: Mapping[str, Any]) -> bool:
-    """The same of its gradients, where they depend on more."""
+    """Return whether the record's gradient rules hold; they depend on more arguments than the formula does."""
     norm = {"linalg_vector_norm": "ord"}.get(name)
     return norm is None or attrs.get(norm, 2) == 2
 
@@ -46,7 +46,8 @@ def _usual_rule(name: str, attrs: Mapping[str, Any]) -> bool:
 def value(
     record: Any, attrs: Mapping[str, Any], shapes: Mapping[str, Shape | None], shape: Shape | None
 ) -> str:
-    """The forward template for a result of `shape`, from operands of `shapes`; "" when the record's does not hold."""
+    """Return the forward template for a result of `shape` from operands of `shapes`; "" if the record's template does
+    not hold."""
     if record is None or not _usual(record.name, attrs, shapes):
         return ""
     if record.name == "expand" and shape is not None and shapes.get("self") != shape:
@@ -65,8 +66,8 @@ def gradient(
     parent: Shape | None,
     shapes: Mapping[str, Shape | None],
 ) -> str:
-    """The rule for the gradient of an argument of shape `parent`; `shapes`: of all operands. "" when there is none that
-    holds."""
+    """Return the rule for the gradient of an argument of shape `parent`; "" if no rule holds. `shapes`: of all
+    operands."""
     base = argument.partition("[")[0]
     rule = (
         record.vjp_latex.get(argument) or record.vjp_latex.get(base, "")
@@ -82,9 +83,7 @@ def gradient(
         and argument == "input"
         and attrs.get("training") is False
     ):
-        rule = (
-            r"\frac{{weight}}{\sqrt{\sigma^2 + {eps}}} \cdot {g}"  # mean and variance are constants
-        )
+        rule = r"\frac{{weight}}{\sqrt{\sigma^2 + {eps}}} \cdot {g}"  # treat mean and variance as constants
     rule = _plain(record, rule, attrs, shapes.get("self"))
     if child is None or parent is None:
         return rule
@@ -92,7 +91,7 @@ def gradient(
         return r"\mathbf{0}" if parent else rule
     if _STRUCTURED.search(rule):
         return _batched(rule, child, parent) if record.name in _MATRICES else rule
-    rule = re.sub(r"^(-?)\\sum (?=\{)", r"\1", rule)  # its dimensions follow from the shapes
+    rule = re.sub(r"^(-?)\\sum (?=\{)", r"\1", rule)  # the dimensions follow from the shapes
     return _fitted(
         rule,
         child,
@@ -106,14 +105,14 @@ _MATRICES = {"matmul_raw", "linalg_solve_triangular", "linalg_solve"}
 
 
 def _plain(record: Any, template: str, attrs: Mapping[str, Any], shape: Shape | None) -> str:
-    """Without factors that are 1, and for the reduction that was asked for. shape: of the argument `self`."""
+    """Return the template without factors of 1, and for the requested reduction. shape: of the argument `self`."""
     for name in _ONES & set(record.params):
         if attrs.get(name, record.defaults.get(name, record.constants.get(name))) == 1:
             template = template.replace(rf"{{{name}}} \cdot ", "")
     if not attrs.get("diagonal"):
         template = template.replace("_{{diagonal}}", "")
     if attrs.get("dim") in (None, []) or shape is not None and len(shape) < 2:
-        template = template.replace("_{{dim}}", "")  # over all of them
+        template = template.replace("_{{dim}}", "")  # the reduction covers all dimensions
     if "correction" in record.params and attrs.get("correction", 1) in (None, 0, 1):
         template = template.replace(
             " - {correction}", "" if attrs.get("correction", 1) == 0 else " - 1"
@@ -129,7 +128,7 @@ def _plain(record: Any, template: str, attrs: Mapping[str, Any], shape: Shape | 
 
 
 def _dims(record: Any, attrs: Mapping[str, Any], parent: Shape) -> tuple[int, ...]:
-    """The dimensions that a reduction took away, () when it kept them or there is none."""
+    """Return the dimensions that a reduction removed; () if it kept them or there is none."""
     if "keepdim" not in record.params or attrs.get("keepdim"):
         return ()
     dim = attrs.get("dim")
@@ -140,8 +139,8 @@ def _dims(record: Any, attrs: Mapping[str, Any], parent: Shape) -> tuple[int, ..
 
 
 def broadcast(*shapes: Shape) -> Shape:
-    """Return the shape that shapes broadcast to. Raises ValueError if they don't go together; NumPy's own function
-    stops at 32 dimensions."""
+    """Return the shape that these shapes broadcast to. Raises ValueError if they are incompatible. NumPy's function
+    allows only 32 dimensions."""
     wide: list[int] = []
     for sizes in itertools.zip_longest(*map(reversed, shapes), fillvalue=1):
         several = {*sizes} - {1}
@@ -154,7 +153,7 @@ def broadcast(*shapes: Shape) -> Shape:
 def _fitted(
     rule: str, child: Shape, parent: Shape, shapes: Mapping[str, Shape], dims: tuple[int, ...]
 ) -> str:
-    """An elementwise rule, with the sums and repetitions that are tacit in it."""
+    """Return an elementwise rule with the implied sums and repetitions written out."""
     named = formulas.names_in(rule)
     beside = [shapes[n] for n in named if n in shapes]
     if 0 < len(child) == len(parent) - len(dims) and dims != tuple(range(len(dims))):
@@ -189,7 +188,7 @@ def _ones(shape: Shape) -> str:
 
 
 def _batched(rule: str, child: Shape, parent: Shape) -> str:
-    """A rule about matrices whose operand was used for each matrix of a batch."""
+    """Return a matrix rule with the sum over the batch, if the operand was used for each matrix of a batch."""
     if len(parent) < 2 or len(child) < 2:
         return rule
     batch, own = child[:-2], parent[:-2]
@@ -198,7 +197,7 @@ def _batched(rule: str, child: Shape, parent: Shape) -> str:
 
 
 def _axes(big: Shape, small: Shape) -> tuple[int, ...]:
-    """The axes of `big` that a tensor of shape `small` was repeated along."""
+    """Return the axes of `big` along which a tensor of shape `small` was repeated."""
     padded = (0,) * (len(big) - len(small)) + small
     return tuple(k for k, (a, b) in enumerate(zip(big, padded)) if a != b)
 
@@ -211,7 +210,7 @@ def _spreads(small: Shape, big: Shape) -> bool:
 
 
 def _is_sum(rule: str) -> bool:
-    """Whether a plus or minus stands outside all brackets."""
+    """Return whether a plus or minus stands outside all brackets."""
     depth = 0
     for i, c in enumerate(rule):
         depth += (c in "([{") - (c in ")]}")
@@ -239,7 +238,7 @@ VECTORS = {"mv", "addmv", "dot", "vdot", "addr"}
 
 
 def count(record: Any, child: Shape | None, parent: Shape | None) -> int | None:
-    """The n of a mean or a variance: how many numbers went into each."""
+    """Return the n of a mean or a variance: how many numbers each result is computed from."""
     if (
         record is None
         or record.name not in _COUNTED

@@ -1,7 +1,7 @@
-r"""Arithmetic that knows how it is written: with symbols and with this moment's numbers, in plain text and in LaTeX.
+r"""Arithmetic terms that keep their notation: in symbols and in the current numbers, as plain text and as LaTeX.
 
-`w - lr * g` of three Terms is a Term. Its numbers are shown with six digits; a `Line` says "≈" where digits were left
-out, or where what is shown, worked out by hand, is not the result."""
+`w - lr * g` of three Terms is a Term. Its numbers are shown with six digits. A `Line` uses "≈" if digits were left out,
+or if the shown numbers don't give exactly the result."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 from . import formulas
 from .. import truth
 
-_SUM, _PRODUCT, _POWER, _ATOM = range(4)  # how tightly a term holds together
+_SUM, _PRODUCT, _POWER, _ATOM = range(4)  # precedence, from loose to tight
 
 
 def digits(number: float) -> str:
-    """A number as it stands in an equation: 0.8, 12, 1e-08, 0.333333."""
+    """Return a number as it stands in an equation: 0.8, 12, 1e-08, 0.333333."""
     if not math.isfinite(number):
         return "nan" if number != number else "inf" if number > 0 else "-inf"
     return f"{number + 0.0:.6g}"
@@ -25,14 +25,14 @@ def digits(number: float) -> str:
 
 @dataclass(frozen=True)
 class Term:
-    """forms: in plain text and in TeX with symbols, then both with numbers. exact: its value, worked out from all
-    digits; None where values are not known or are many. full: whether all digits of the numbers are shown."""
+    """A term. forms: with symbols in plain text and in TeX, then with numbers in both. exact: its value computed with
+    all digits; None if unknown or not a single number. full: whether all digits of the numbers are shown."""
 
     forms: tuple[str, ...]
     exact: float | None
     full: bool = True
     binds: int = _ATOM
-    negative: bool = False  # the numbers begin with a minus sign
+    negative: bool = False  # whether its numbers begin with a minus sign
 
     def __add__(self, other: Any) -> Term:
         return _joined(self, other, "+", "+", _SUM, operator.add)
@@ -72,7 +72,7 @@ class Term:
 
 
 def named(text: str, value: float | None, tex: str | None = None) -> Term:
-    """A symbol and, where it is one number, its value."""
+    """Return the term for a symbol, with its value if that is one number."""
     tex = formulas.symbol(text) if tex is None else tex
     if value is None:
         return Term((text, tex) * 2, None)
@@ -83,12 +83,12 @@ def named(text: str, value: float | None, tex: str | None = None) -> Term:
 
 
 def constant(value: float) -> Term:
-    """A number that stands in the formula itself."""
+    """Return the term for a number that is part of the formula itself."""
     return named(digits(value), value, formulas.scientific(digits(value)))
 
 
 def root(term: Term) -> Term:
-    """The square root of a term."""
+    """Return the square root of a term."""
     forms = [rf"\sqrt{{{x}}}" if i % 2 else f"sqrt({x})" for i, x in enumerate(term.forms)]
     exact = _worked(lambda x: math.sqrt(x) if x >= 0 else math.nan, term)
     return Term(tuple(forms), exact, term.full)
@@ -96,16 +96,16 @@ def root(term: Term) -> Term:
 
 @dataclass(frozen=True)
 class Line:
-    """`name = term = its numbers = result`."""
+    """An equation: `name = term = its numbers = result`."""
 
     name: str
     tex_name: str
     term: Term
-    result: float | None  # what the program really got, where that is known
+    result: float | None  # the program's actual result, if it is known
 
     def to_json(self) -> dict[str, str]:
-        """text, tex: with symbols; numbers, tex_numbers: this time's ("" where they are many); sign: "=" or "≈",
-        between them. "≈" also stands before a result that is not what the numbers shown come to."""
+        """Return text, tex: with symbols; numbers, tex_numbers: this step's numbers ("" if there are many); sign: "="
+        or "≈" between them. "≈" also stands before a result that the shown numbers don't give exactly."""
         text, tex, numbers, tex_numbers = self.term.forms
         found = {
             "text": f"{self.name} = {text}",
@@ -130,7 +130,7 @@ class Line:
 
 
 def _is_full(shown: str, value: float) -> bool:
-    """Whether a number's digits are all shown, as far as float32 has them."""
+    """Return whether all digits of a number are shown, up to float32's precision."""
     return value != value or math.isclose(float(shown), value, rel_tol=2**-24)
 
 
@@ -148,7 +148,7 @@ def _worked(how: Any, *terms: Term) -> float | None:
 
 
 def _inside(term: Term, level: int, numbers_too: bool = True) -> list[str]:
-    """What stands inside a term that holds together as `level`: in parentheses where it would read wrongly."""
+    """Return the forms of `term` for use inside a term of precedence `level`: in parentheses if they are needed."""
     loose = term.binds < level
     return [
         form
@@ -163,7 +163,8 @@ def _inside(term: Term, level: int, numbers_too: bool = True) -> list[str]:
 def _joined(
     a: Term, item: Any, sign: str, tex_sign: str, level: int, how: Any, tight: bool = False
 ) -> Term:
-    """Two terms with a sign between. tight: parentheses around what is as loose as the sign itself, on its right."""
+    """Return two terms joined by an operator. tight: put parentheses around a right term that has the operator's own
+    precedence."""
     b = _term(item)
     left, right = _inside(a, level, numbers_too=False), _inside(b, level + tight)
     forms = [f"{x} {s} {y}" for x, s, y in zip(left, (sign, tex_sign) * 2, right)]

@@ -8,7 +8,7 @@ from ..model import Group, Node, Saved, Trace
 
 
 def render(trace: Trace, *, frames: bool = True) -> str:
-    """The text. `frames=False` leaves the steps out."""
+    """Return the trace as text. `frames=False` leaves the steps out."""
     parts = [_heading(trace), *_graph(trace)]
     if trace.saved:
         parts += ["", "Saved for backward", *_table([_saved_row(s, trace) for s in trace.saved])]
@@ -43,7 +43,7 @@ def render(trace: Trace, *, frames: bool = True) -> str:
 
 
 def _never(trace: Trace) -> list[list[str]]:
-    """What could have a gradient and gets none, by backward pass."""
+    """Return the lines about nodes that could have a gradient and get none, by backward pass."""
     wants = [
         (p, trace.node(n), why)
         for p in trace.passes
@@ -96,12 +96,12 @@ def _group_rows(group: Group, trace: Trace) -> list[list[str]]:
 
 
 def joined(line: dict[str, str]) -> str:
-    """One line of an update, with symbols and, where they are few, with numbers."""
+    """Return one line of an update with symbols and, if there are few, with numbers."""
     return f"{line['text']} {line['sign']} {line['numbers']}" if line["numbers"] else line["text"]
 
 
 def _update_text(update: dict[str, Any]) -> str:
-    """All lines of one update: "b = 0.9 * b + w.grad = 1.2; w = w - lr * b = 0.8 - 0.1 * 1.2 = 0.68"."""
+    """Return all lines of one update: "b = 0.9 * b + w.grad = 1.2; w = w - lr * b = 0.8 - 0.1 * 1.2 = 0.68"."""
     lines = [joined(line) for line in update["lines"]]
     known = update["lines"] and update["lines"][-1]["numbers"]
     return ", ".join(lines if known else [*lines, f"{update['name']}: {update['change']}"])
@@ -124,20 +124,20 @@ def _saved_row(saved: Saved, trace: Trace) -> list[str]:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """(2, 3) as PyTorch's Size prints it inside: [2, 3]; a scalar is []."""
+    """Return a shape as PyTorch's Size prints it: (2, 3) becomes [2, 3]; a scalar is []."""
     return f"[{', '.join(map(str, shape))}]"
 
 
 def count_words(count: int) -> str:
-    """A number of parameters: 9,408; 148k; 8.39M."""
+    """Return a parameter count as text: 9,408; 148k; 8.39M."""
     if count < 10_000:
         return f"{count:,}"
     return f"{count / 1000:.3g}k" if count < 999_500 else f"{count / 1e6:.3g}M"
 
 
 def _table(rows: list[list[str]], right: int = 0) -> list[str]:
-    """Rows with aligned columns, two blanks apart; the last column is not padded, the first `right` are set to the
-    right."""
+    """Return rows with aligned columns, two spaces apart. The last column is not padded; the first `right` columns are
+    right-aligned."""
     widths = (
         [min(40, max((len(row[i]) for row in rows), default=0)) for i in range(len(rows[0]) - 1)]
         if rows

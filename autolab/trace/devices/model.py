@@ -1,5 +1,4 @@
-"""What devices did while code ran, as data that JSON can hold: the counterpart of `model.py` for memory, copies, queues
-and time.
+"""What devices did while code ran, as JSON-ready data: like `trace/model.py`, but for memory, copies, queues and time.
 
 Times are seconds since the recording began, on the host's clock: simulated time on a simulated GPU, real time on a real
 one. Bytes are bytes. Ids are strings: tensors "t0", copies "c0", kernels "k0", waits "w0", refusals "o0", each in the
@@ -31,11 +30,11 @@ class DeviceInfo(_Record):
 
 @dataclass(slots=True)
 class Block(_Record):
-    """A tensor's memory: `bytes` of numbers in `taken` bytes of the device (an allocator rounds up). name: the
-    variable, "" for a temporary. born, born_step: None and -1 when it was there before the recording; died, died_step:
-    None while it lives. The step is the one after which it is there (not any more). source, freed: the lines that made
-    and freed it. On the CPU only tensors with a name, and copies, are known. idle: it was there before the recording,
-    and nothing recorded used it."""
+    """A tensor's memory: `bytes` of data that occupy `taken` bytes on the device (an allocator rounds up). name: the
+    variable, "" for a temporary. born, born_step: when and after which step it was allocated; None and -1 if before the
+    recording. died, died_step: when and after which step it was freed; None while it exists. source, freed: the lines
+    that made and freed it. On the CPU only tensors with a name, and copies, are known. idle: it existed before the
+    recording, and no recorded operation used it."""
 
     _parts = {"source": Source, "freed": Source}
     _tuples = ("shape",)
@@ -57,9 +56,9 @@ class Block(_Record):
 
 @dataclass(slots=True)
 class Copy(_Record):
-    """A copy between two devices. stream: the queue of the GPU that it is in. pinned: the host's side is page-locked.
-    waited: seconds the host waited for it, None when the host ran on. tensor, made: ids of what is copied and of the
-    copy, "" when not known."""
+    """A copy between two devices. stream: the GPU queue that it is in. pinned: whether the host memory is page-locked.
+    waited: seconds the host waited for it, None if it did not wait. tensor, made: ids of the original and of the copy,
+    "" if not known."""
 
     _parts = {"source": Source}
     id: str
@@ -81,11 +80,12 @@ class Copy(_Record):
 
 @dataclass(slots=True)
 class Kernel(_Record):
-    """A kernel in a queue: put there at `queued`, at work from `start` to `end`.
+    """A kernel in a queue: added to the queue at `queued`, running from `start` to `end`.
 
     name: the kernel's. op: the operation or node of the graph it works for, "" when not known. ahead: how many kernels
     and copies were before it in the queue. phase: "forward" or "backward". makes: ids of the tensors it writes first.
-    measured: times were measured between two points in a real GPU's stream, and are those of a whole operation."""
+    measured: whether the times were measured between two points in a real GPU's stream; they then cover a whole
+        operation."""
 
     _parts = {"source": Source}
     _tuples = ("makes",)
@@ -108,8 +108,7 @@ class Kernel(_Record):
 
 @dataclass(slots=True)
 class Wait(_Record):
-    """The host waits for a device, or for one of its streams. call: the function in which it does ("synchronize",
-    "item")."""
+    """The host waits for a device or one of its streams. call: the function that waits ("synchronize", "item")."""
 
     _parts = {"source": Source}
     id: str
@@ -123,7 +122,7 @@ class Wait(_Record):
 
 @dataclass(slots=True)
 class Refusal(_Record):
-    """A device had no room for `bytes`; `allocated` and `reserved` of its `memory` were in use."""
+    """A device had no room for `bytes`; `allocated` and `reserved` bytes of its `memory` were in use."""
 
     _parts = {"source": Source}
     id: str
@@ -138,8 +137,8 @@ class Refusal(_Record):
 
 @dataclass(slots=True)
 class Step(_Record):
-    """One step. phase: "copy", "launch", "wait", "allocate", "free" or "out of memory". time: the host's, after it.
-    items: ids of what it is about, the first one first."""
+    """One step. phase: "copy", "launch", "wait", "allocate", "free" or "out of memory". time: the host's time after it.
+    items: ids of the objects that it involves, the main one first."""
 
     _tuples = ("items",)
     index: int
@@ -152,8 +151,8 @@ class Step(_Record):
 @dataclass(slots=True)
 class DeviceTrace(_Record):
     """A recording of devices. memory: for each device the points at which its memory changed, as [time, step, bytes
-    allocated, bytes reserved]. end: when the host or a device was done last. left_out: how many events came after the
-    recording was full. why: sentences about what could not be followed."""
+    allocated, bytes reserved]. end: when the last of them finished. left_out: how many events came after the recording
+    was full. why: sentences about events that could not be followed."""
 
     _parts = {
         "devices": DeviceInfo,
@@ -179,15 +178,15 @@ class DeviceTrace(_Record):
     why: str = ""
 
     def device(self, name: str) -> DeviceInfo:
-        """The device of a name. Raises KeyError."""
+        """Return the device with this name. Raises KeyError."""
         return next((d for d in self.devices if d.name == name), None) or _missing(name)
 
     def tensor(self, name: str) -> Block:
-        """The tensor of an id. Raises KeyError."""
+        """Return the tensor with this id. Raises KeyError."""
         return _by_number(self.tensors, name)
 
     def item(self, name: str) -> Any:
-        """Whatever has this id. Raises KeyError."""
+        """Return the item with this id. Raises KeyError."""
         lists: dict[str, Any] = {
             "t": self.tensors,
             "c": self.copies,
@@ -198,7 +197,7 @@ class DeviceTrace(_Record):
         return _by_number(lists.get(name[:1], ()), name)
 
     def alive(self, step: int) -> list[Block]:
-        """The tensors that are there after a step (-1: before the first), in order of birth."""
+        """Return the tensors that exist after a step (-1: before the first), in order of allocation."""
         return [
             t
             for t in self.tensors
@@ -206,8 +205,8 @@ class DeviceTrace(_Record):
         ]
 
     def queue(self, step: int, device: str) -> list[str]:
-        """Ids of the kernels and copies that are in a device's queues after a step, in the order in which they will
-        begin: put there, not done yet."""
+        """Return the ids of the unfinished kernels and copies in a device's queues after a step, in the order in which
+        they will start."""
         if not 0 <= step < len(self.steps):
             return []
         now = self.steps[step].time
@@ -216,19 +215,19 @@ class DeviceTrace(_Record):
         return [w.id for w in sorted(work, key=lambda w: w.start) if w.queued <= now < w.end]
 
     def in_use(self, step: int, device: str) -> int:
-        """Bytes allocated on a device after a step."""
+        """Return the bytes allocated on a device after a step."""
         points = self.memory.get(device, [])
         found = bisect_right(points, step, key=lambda point: point[1])
         return points[found - 1][2] if found else self.device(device).before
 
     @property
     def waited(self) -> float:
-        """Seconds that the host waited."""
+        """Return the total seconds that the host waited."""
         return sum(w.end - w.start for w in self.waits) + sum(c.waited or 0.0 for c in self.copies)
 
 
 def queue_of(copy: Copy) -> str:
-    """The device whose stream a copy is in."""
+    """Return the device whose stream holds a copy."""
     return copy.origin if copy.target == "cpu" else copy.target
 
 

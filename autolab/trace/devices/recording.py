@@ -1,5 +1,4 @@
-"""`with autolab.record_devices() as recording:` keeps what devices do: memory, copies, queues, waits, on one line of
-time."""
+"""`with autolab.record_devices() as recording:` records memory, copies, queues and waits of devices on one timeline."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ MOST_STEPS = 5000
 
 
 def record_devices() -> DeviceRecording:
-    """Records what the devices do inside a `with` block: where tensors are, copies, launched kernels, where the host
-    waits, memory.
+    """Record the devices inside a `with` block: where tensors are, copies, kernel launches, host waits, memory.
 
         with autolab.record_devices() as recording:
             x = x.to("cuda")
@@ -67,9 +65,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
 
     def _clear(self) -> None:
         self._backends: dict[str, Any] = {}  # name of a device -> its backend
-        self._origins: dict[
-            int, float
-        ] = {}  # id of a simulated clock -> what it showed in the beginning
+        self._origins: dict[int, float] = {}  # id of a simulated clock -> its time at the start
         self._zero = time.perf_counter()
         self._before: dict[str, int] = {}
         self._steps: list[Step] = []
@@ -81,14 +77,14 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._memory: dict[str, list[list[Any]]] = {}
         self._blocks: dict[
             tuple[str, int], Block
-        ] = {}  # (device, address) -> the block that is there
-        self._made: list[Block] = []  # allocated, and not yet known for what
+        ] = {}  # (device, address) -> the block that is allocated there
+        self._made: list[Block] = []  # allocated blocks whose use is not known yet
         self._unlabelled: list[
             Kernel
-        ] = []  # launched in this line, for an operation that has not been reported yet
+        ] = []  # launched by this line, for an operation that has not been reported yet
         self._queues: dict[
             tuple[str, int], deque[float]
-        ] = {}  # when the work in each stream will be done
+        ] = {}  # when the work in each stream will be finished
         self._on_host: weakref.WeakKeyDictionary[Any, Block] = weakref.WeakKeyDictionary()
         self._used: set[str] = set()  # ids of the blocks that operations read or wrote
         self._finalizers: list[Any] = []
@@ -104,7 +100,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
     # -- the block ---------------------------------------------------------------------------------------------------
     def __enter__(self) -> DeviceRecording:
         self._check_new()
-        gc.collect()  # or what was given up before, in cycles, would be freed in the midst of the recording, by chance
+        gc.collect()  # else garbage cycles from before would be freed at a random point of the recording
         self._clear()
         self._look_around(names.caller())
         self._running = True
@@ -113,7 +109,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
 
     @guarded()
     def _look_around(self, frame: FrameType | None) -> None:
-        """Meets the devices and tensors that are there when the block begins."""
+        """Register the devices and tensors that exist when the block begins."""
         for backend in devices.in_use():
             self._meet(backend)
         if frame is not None:
@@ -121,7 +117,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
             self._line = frame.f_code, frame.f_lineno
 
     def lost(self, event: str, args: tuple[Any, ...], error: Exception) -> None:
-        """Notes that the recorder could not follow an event; the program goes on."""
+        """Note that the recorder could not follow an event; the program goes on."""
         self._unfollowed[sentence(_EVENTS.get(event, f"`{event}`"), error)] = None
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
@@ -158,7 +154,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
             self._backends[name] = backend
             self._before[name] = backend.pool.allocated
             if backend.simulated:
-                # A clock that is first seen while this runs began to run in here.
+                # A clock that is first seen now started during this recording.
                 self._origins.setdefault(
                     id(backend.clock), 0.0 if self._running else backend.clock.now
                 )
@@ -170,8 +166,8 @@ class DeviceRecording(Recorded[DeviceTrace]):
         return "cpu" if device.type == "cpu" else self._meet(device.backend)
 
     def _now(self, name: str) -> float:
-        """The host's time, on the clock of this device ("cpu": of a simulated one, where there is one of 'cuda' on
-        its)."""
+        """Return the host's time on this device's clock. For "cpu", use the clock of a simulated 'cuda' device if there
+        is one."""
         backend = self._backends.get(name)
         if backend is None:
             simulated = [b for b in self._backends.values() if b.simulated]
@@ -181,7 +177,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         return round(backend.clock.now - self._origins[id(backend.clock)], 12)
 
     def _since(self, name: str, moment: float) -> float:
-        """A moment that a device reported, from the beginning."""
+        """Return a time that a device reported, relative to the start of the recording."""
         backend = self._backends[name]
         return round(
             moment - (self._origins[id(backend.clock)] if backend.simulated else self._zero), 12
@@ -192,8 +188,8 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._steps.append(Step(len(self._steps), phase, when, items, ""))
 
     def _begin(self) -> tuple[Any, str] | None:
-        """(the learner's line, the function called in it) for an event, after a look at what is called what; None when
-        the recording is full."""
+        """Update the names, then return (the learner's line, the function called there) for an event; None if the
+        recording is full."""
         if len(self._steps) >= MOST_STEPS:
             self._left_out += 1
             return None
@@ -207,7 +203,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         return names.source(frame), call
 
     def _settle(self) -> None:
-        """What was allocated and then not written by a kernel is a step of its own."""
+        """Add a step of its own for each allocation that no kernel wrote to afterwards."""
         for block in self._made:
             self._step("allocate", block.born or 0.0, block.id)
             self._born(block)
@@ -244,7 +240,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         return self._blocks.get((str(devices.of(grad)), _memory(grad)[0]))
 
     def _block(self, tensor: Tensor, born: bool = True) -> Block | None:
-        """The memory of a tensor; it is known from now on when it was not."""
+        """Return the block of a tensor; register it if it is new."""
         device = tensor._storage.device
         if device is devices.CPU:
             known = self._on_host.get(tensor._storage)
@@ -262,8 +258,8 @@ class DeviceRecording(Recorded[DeviceTrace]):
         return self._blocks[name, address]
 
     def _use(self, items: Any) -> None:
-        """Notes the memory of what an operation gets and gives, or of what a node saved: tensors, pairs of an array and
-        its storage, and lists of those."""
+        """Note the memory that an operation reads and writes, or that a node saved. `items`: tensors, pairs of an array
+        and its storage, and lists of these."""
         for item in items:
             if isinstance(item, Tensor):
                 self._use_memory(item._array, item._storage)
@@ -328,7 +324,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
 
     @guarded()
     def free_memory(self, device, nbytes, allocated, reserved, address):
-        # No look at names here: this comes when an object dies, possibly in the middle of another event.
+        # Don't scan names here: this runs when an object is freed, possibly in the middle of another event.
         name = self._device(device)
         block = self._blocks.pop((name, address), None)
         if len(self._steps) >= MOST_STEPS:
@@ -339,7 +335,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         now, last = self._now(name), self._steps[-1] if self._steps else None
         if block is not None:
             block.died, block.freed = now, names.source(_caller()[0])
-            if self._made:  # in the middle of an operation: it goes with its step
+            if self._made:  # in the middle of an operation: belongs to its step
                 block.died_step = len(self._steps)
             elif (
                 last is not None and last.phase == "free" and self._tensors_of(last).device == name
@@ -445,7 +441,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._refusals.append(refusal)
         self._step("out of memory", now, refusal.id)
 
-    # -- what the events were for ------------------------------------------------------------------------------------
+    # -- which operation the events belong to --------------------------------------------------------------------
     @guarded()
     def forward(self, op, args, attrs, outputs, node, inplace=False):
         self._use((*args, *outputs))
@@ -469,7 +465,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
             frame = _caller()[0]
             if (
                 name and frame is not None and (frame.f_code, frame.f_lineno) == self._line
-            ):  # else they were for something before it
+            ):  # otherwise they belonged to an earlier operation
                 for kernel in self._unlabelled:
                     kernel.op = name
             self._unlabelled = []
@@ -482,7 +478,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
     @guarded()
     def seed(self, node, output_nr, grad):
         self._phase = "backward"
-        for kernel in self._unlabelled:  # they made the first gradient
+        for kernel in self._unlabelled:  # they computed the first gradient
             kernel.op, kernel.phase = "backward", "backward"
         self._unlabelled = []
 
@@ -493,11 +489,11 @@ class DeviceRecording(Recorded[DeviceTrace]):
     # -- a real GPU --------------------------------------------------------------------------------------------------
     @staticmethod
     def _mark(backend: Any) -> Any:
-        """A point in the stream of a real GPU, whose time can be read once the GPU has come there."""
+        """Return a marker in a real GPU's stream; its time can be read once the GPU has reached it."""
         return backend.queue.mark()
 
     def _operation(self, backend: Any, name: str) -> None:
-        """An operation has been put into the stream of a real GPU; its times are filled in by `_measured`."""
+        """Note that an operation was put into a real GPU's stream; `_measured` fills in its times."""
         where = self._begin()
         if where is None:
             return
@@ -513,7 +509,8 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._finish_made(on)
 
     def _measured(self) -> None:
-        """An operation begins where the one before it ended, or when the host came to it, whichever was later."""
+        """Fill in measured times. An operation begins at the end of the operation before, or when the host launched it,
+        whichever is later."""
         for points in self._points.values():
             points[-1][1].synchronize()
             (zero, first), came = points[0], 0.0
@@ -592,7 +589,7 @@ def _copies(records: list[Any]) -> tuple[Any, ...]:
 
 
 def _memory(array: Any) -> tuple[int, int]:
-    """(address, bytes) of the block that a raw array of a device looks into."""
+    """Return (address, bytes) of the block that a device's raw array is part of."""
     block = getattr(array, "_block", None)  # a simulated GPU
     return (
         (block.address, block.nbytes)
@@ -602,7 +599,7 @@ def _memory(array: Any) -> tuple[int, int]:
 
 
 def _caller() -> tuple[FrameType | None, str]:
-    """(the learner's frame, the name of the function of the library that was called there)."""
+    """Return (the learner's frame, the library function that was called there)."""
     frame: FrameType | None = sys._getframe(2)
     call = ""
     while frame is not None and names.ours(frame):

@@ -19,7 +19,7 @@ _CALLS = {
 
 
 def duration(seconds: float) -> str:
-    """Three significant digits with a unit: "0 s", "2.5 µs", "1.23 ms", "4 s"."""
+    """Return a duration with a unit and three significant digits: "0 s", "2.5 µs", "1.23 ms", "4 s"."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size * 0.9995:
             return f"{_three(seconds / size)} {unit}"
@@ -27,7 +27,7 @@ def duration(seconds: float) -> str:
 
 
 def size(nbytes: int) -> str:
-    """Three significant digits with a unit, as memory is sold: "400 bytes", "19.5 KiB", "1 GiB"."""
+    """Return a size in binary units with three significant digits: "400 bytes", "19.5 KiB", "1 GiB"."""
     for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
         if nbytes >= 1 << power:
             return f"{_three(nbytes / (1 << power))} {unit}"
@@ -35,7 +35,7 @@ def size(nbytes: int) -> str:
 
 
 def _three(value: float) -> str:
-    # Halves are rounded up, as scripts do it.
+    # Round halves up, as JavaScript does.
     return (
         str(int(value + 0.5))
         if value >= 999.5
@@ -44,17 +44,17 @@ def _three(value: float) -> str:
 
 
 def called(call: str) -> str:
-    """The function in which the host waits, as a learner knows it: "synchronize()", "print()"."""
+    """Return the function in which the host waits, in the learner's notation: "synchronize()", "print()"."""
     return f"{_CALLS.get(call, call.strip('_') if call.startswith('__') else call)}()"
 
 
 def named(block: Block) -> str:
-    """The variable, or what kind of tensor it is: "a [10, 2] tensor"."""
+    """Return the variable's name, or a description of the tensor: "a [10, 2] tensor"."""
     return block.name or f"a {shape_text(block.shape)} tensor"
 
 
 def sentence(trace: DeviceTrace, index: int) -> str:
-    """What happens in a step."""
+    """Return the sentence that describes a step."""
     step = trace.steps[index]
     first = trace.item(step.items[0])
     return _SENTENCES[step.phase](trace, step, first)
@@ -118,7 +118,7 @@ _SENTENCES: dict[str, Any] = {
 
 
 def render(trace: DeviceTrace, *, steps: bool = True) -> str:
-    """The recording as text. `steps=False` leaves the steps out."""
+    """Return the recording as text. `steps=False` leaves the steps out."""
     parts = ["Devices", *_table([_device_row(trace, d) for d in trace.devices])]
     sections: list[tuple[str, list[list[str]]]] = [
         ("Tensors", [_tensor_row(t) for t in trace.tensors if t.name]),

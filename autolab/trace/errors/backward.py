@@ -1,7 +1,7 @@
 """Why a backward pass failed, and what to change: pure functions of the trace that ends with the failure.
 
-Each returns sentences: what happened, with the lines, then the remedy. The order of ids is the order in which things
-were computed."""
+Each function returns sentences: what happened, with the lines, then the remedy. Node ids follow the order of
+computation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMPARISONS = frozenset("gt ge lt le eq ne logical_and logical_or logical_not is
 
 
 def line(source: Any) -> str:
-    """Return where something was written: " (net.py, line 3: y = x + 1)", "" where it is not known."""
+    """Return a source line as text: " (net.py, line 3: y = x + 1)", "" if it is not known."""
     if source is None:
         return ""
     source = source if isinstance(source, Source) else Source.from_json(source)
@@ -44,12 +44,12 @@ def line(source: Any) -> str:
 
 
 def number(node_id: str) -> int:
-    """Return the place of a node in the order of computation."""
+    """Return the position of a node in the order of computation."""
     return int(node_id[1:])
 
 
 class History:
-    """What a trace says of how its nodes were made and changed."""
+    """How the nodes of a trace were made and changed."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -60,7 +60,7 @@ class History:
             self.out.setdefault(edge.parent, []).append(edge)
 
     def ancestors(self, node_id: str, differentiable: bool = True) -> list[str]:
-        """The node and all that it was computed from, the nearest first."""
+        """Return the node and all nodes that it was computed from, nearest first."""
         found = {node_id: None}
         todo = [node_id]
         for at in todo:
@@ -75,7 +75,7 @@ class History:
         return list(found)
 
     def base(self, node_id: str) -> str:
-        """The node whose memory this one shares: what it is a view of, or what it was before a change in place."""
+        """Return the node that owns the memory: the base of a view, or the node before an in-place change."""
         while True:
             node = self.trace.node(node_id)
             first = next((e for e in self.into.get(node_id, ()) if e.slot == 0), None)
@@ -84,7 +84,7 @@ class History:
             node_id = first.parent
 
     def changes(self, node_id: str, after: int) -> Iterator[Node]:
-        """The nodes that changed the memory of a node in place, after the node of number `after` was computed."""
+        """Return the nodes that changed a node's memory in place after the node with number `after` was computed."""
         todo = [self.base(node_id)]
         seen = set(todo)
         for at in todo:
@@ -102,7 +102,7 @@ class History:
                     yield child
 
     def before_pass(self, run: int) -> int:
-        """The number of the last node that was computed before the backward pass `run` began."""
+        """Return the number of the last node that was computed before backward pass `run` began."""
         last = -1
         for frame in self.trace.frames:
             if frame.phase == "backward" and frame.run >= run:
@@ -113,23 +113,23 @@ class History:
 
 
 def is_exact(trace: Trace, recorded: bool) -> bool:
-    """Return whether the node is known at which a pass broke off: PyTorch tells it only to a recording."""
+    """Return whether the trace tells at which node a pass failed: PyTorch reports it only to a recording."""
     return recorded or bool(trace.meta["library"] != "torch")
 
 
 def places_of(trace: Trace, node_id: str) -> Any:
-    """Return what else had to do with a failure (see `Trace.meta`)."""
+    """Return the other nodes that are involved in a failure (see `Trace.meta`)."""
     return trace.meta.get("failures", {}).get(node_id, {}).get("places", ())
 
 
 def root_of(trace: Trace, node_id: str) -> Node:
-    """Return the node that the failing pass began at."""
+    """Return the node that the failing pass started from."""
     runs = [f for f in trace.frames if f.event == "seed"]
     return trace.node(runs[-1].node if runs else (trace.meta.get("roots") or [node_id])[-1])
 
 
 def carried(history: History, root: Node, failed: str, last: int) -> list[Node]:
-    """Return the results, computed before node number `last`, through which `root` leads back to the node `failed`."""
+    """Return the results, computed before node number `last`, that link `root` to the node `failed`."""
     behind = set(history.ancestors(root.id))
     found: dict[str, None] = {}
     for child in behind:
@@ -142,7 +142,7 @@ def carried(history: History, root: Node, failed: str, last: int) -> list[Node]:
 
 
 def _of_carried(history: History, root: Node, carriers: list[Node]) -> list[str]:
-    """What to do about results that carry an old graph into a new loss."""
+    """Return what to do about results that connect a new loss to an old graph."""
     again = {
         history.trace.node(n).name
         for n in history.ancestors(root.id)
@@ -171,7 +171,7 @@ def _of_carried(history: History, root: Node, carriers: list[Node]) -> list[str]
 
 
 def freed(trace: Trace, node_id: str, recorded: bool) -> list[str]:
-    """Explain a pass through what an earlier one freed."""
+    """Explain a pass that fails because an earlier pass freed its saved tensors."""
     node = trace.node(node_id)
     where = (
         f"{node.label} = {node.call}"
@@ -211,7 +211,7 @@ def freed(trace: Trace, node_id: str, recorded: bool) -> list[str]:
 
 
 def changed(trace: Trace, node_id: str, recorded: bool) -> list[str]:
-    """Explain a pass that needs a value which was changed in place."""
+    """Explain a pass that needs a saved value which was changed in place."""
     history = History(trace)
     if not node_id:
         node_id = _changed_output(history)
@@ -240,7 +240,7 @@ def changed(trace: Trace, node_id: str, recorded: bool) -> list[str]:
 
 
 def _changed_output(history: History) -> str:
-    """The node whose result was changed, by the message, which names its operation: "output 0 of Tanh"."""
+    """Return the node whose result was changed, found by the operation in the message: "output 0 of Tanh"."""
     found = re.search(r"output \d+ of (\w+)", history.trace.meta["error"]["message"])
     made = found[1].removesuffix("Backward0") if found else ""
     for node in reversed(history.trace.nodes):
@@ -351,7 +351,7 @@ def _frozen(named: list[str]) -> str:
 
 
 def _of_cut(trace: Trace, cut: Node) -> list[str]:
-    """Where a graph ends, and what to do about it."""
+    """Say where a graph ends, and what to do about it."""
     at = f"The graph ends at {cut.label} = {cut.call}"
     if cut.cut in ("no_grad", "inference_mode"):
         own = next(
@@ -399,7 +399,7 @@ def _of_cut(trace: Trace, cut: Node) -> list[str]:
 
 
 def unused(trace: Trace, node_id: str, index: int, place: Place | None) -> list[str]:
-    """Explain a gradient that was asked for in vain."""
+    """Explain why a requested gradient does not exist."""
     root = trace.node(node_id)
     places = places_of(trace, node_id)
     asked = next((trace.node(p["node"]).label for p in places if p["node"]), "")
@@ -420,7 +420,7 @@ def unused(trace: Trace, node_id: str, index: int, place: Place | None) -> list[
 
 
 def not_one(trace: Trace, node_id: str) -> list[str]:
-    """Explain a pass that would begin at several numbers."""
+    """Explain a pass that cannot start because its root has more than one number."""
     root = trace.node(node_id)
     return [
         f"{root.label} has the shape {shape_text(root.shape or ())}; backward() starts from one number.",
@@ -439,5 +439,5 @@ _AT_ZERO = {
 
 
 def at_zero(op: str) -> list[str]:
-    """Return what to do where the operation `op` made a number that is not finite."""
+    """Return what to do if the operation `op` produced a number that is not finite."""
     return [_AT_ZERO[op]] if op in _AT_ZERO else []

@@ -1,6 +1,6 @@
 """Where the code behind a failing line leaves the graph: `.item()`, `.numpy()`, `.detach()`, a comparison ...
 
-The names of the line are followed to the lines that gave them their values; nothing is run."""
+The names in the line are followed back to the lines that assigned them; nothing is run."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Exit:
 
 
 def exit_of(place: Place, recorded: bool) -> Exit | None:
-    """Return where the code behind the result that `place` differentiates leaves the graph, None where no such place is
-    found. recorded: operations are known from the recording; only what is no operation is looked for."""
+    """Return where the code behind the differentiated result `place` leaves the graph, or None. recorded: operations
+    are known from the recording, so look only for calls that are not operations."""
     call = place.node
     if not isinstance(call, ast.Call):
         return None
@@ -86,13 +86,14 @@ Found = Iterator[tuple[Any, str, str]]
 
 
 def _may_have_graph(place: Place, node: Any) -> bool:
-    """Whether a part of the code may be a tensor with a graph: what has no name is not at hand."""
+    """Return whether a part of the code may be a tensor with a graph; an unnamed value cannot be looked up, so it
+    may."""
     item = place.value(node)
     return bool(item.requires_grad) if is_tensor(item) else not isinstance(node, ast.Constant)
 
 
 def _holds_graph(place: Place, node: Any) -> bool:
-    """Whether a name is a tensor that requires grad, or a list of such tensors."""
+    """Return whether a name refers to a tensor that requires grad, or to a list of such tensors."""
     item = place.value(node)
     items = item if isinstance(item, (list, tuple)) else [item]
     return any(is_tensor(one) and one.requires_grad for one in items)

@@ -1,7 +1,7 @@
-"""What an error comes from: the trace, the node to blame, what happened in words, and what to change.
+"""Explain an error: its trace, the node that caused it, what happened in words, and what to change.
 
-Nothing is kept for this: an error remembers the call that failed and the recording it happened in
-(`engine/exact/failing.py`, `record.py`), and a traceback holds its frames. All of it goes when the error goes."""
+No extra data is stored for this: an error remembers the call that failed and the recording it happened in
+(`engine/exact/failing.py`, `record.py`), and a traceback holds its frames. All of it is freed with the error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WATCH = "A recording (`with autolab.record():` around the code) has every step 
 
 
 def of_error(error: BaseException) -> Trace | None:
-    """Return the trace of what led to `error`, with `meta["explanation"]`; None when no tensor had to do with it."""
+    """Return the trace that led to `error`, with `meta["explanation"]`; None if no tensor was involved."""
     for link in failures.chain(error):
         seen = link.__dict__.get("_autolab_seen")
         if seen is not None:
@@ -43,7 +43,7 @@ def of_error(error: BaseException) -> Trace | None:
 
 
 def of_numbers(trace: Trace) -> Trace:
-    """Return the same trace, explained by the first number in it that is not finite."""
+    """Return the same trace with an explanation of its first number that is not finite."""
     found = numbers.first_bad(trace)
     if found is None:
         return _with(trace, "Every number that is known is finite.", [], "", 0, "")
@@ -52,7 +52,7 @@ def of_numbers(trace: Trace) -> Trace:
 
 
 def in_words(error: BaseException) -> tuple[str, list[str]]:
-    """Return (the error in one line, what can be said of it) of an error without tensors."""
+    """Return (the error in one line, a description) of an error without tensors."""
     link = failures.chain(error)[-1]
     advice = remedies.of_message(str(link))
     said = _of_program(link, None) or ([advice] if advice else notes_of(error))
@@ -100,7 +100,7 @@ def _explained(
     recorded: bool,
     complete: bool = True,
 ) -> Trace:
-    """Return the trace with its explanation: where to look, what happened, what to change."""
+    """Return the trace with an explanation: where to look, what happened, what to change."""
     at = next((f for f in reversed(trace.frames) if f.event == "error" and f.node == node_id), None)
     step = at.index if at is not None else max(len(trace.frames) - 1, 0)
     kind = next((kind for kind, part in _KINDS.items() if part in str(link)), "")
@@ -117,7 +117,7 @@ def _explained(
     text += [note for note in notes if note not in text]
     if trace.meta.get(
         "error"
-    ):  # its notes are about all programs, and are in the text if they hold
+    ):  # the note in `why` holds for every program; where it matters, the text says so
         trace = replace(trace, meta=trace.meta | {"error": trace.meta["error"] | {"notes": []}})
     return _with(trace, error_line(error), text, "" if recorded else _WATCH, step, node_id)
 
@@ -125,7 +125,7 @@ def _explained(
 def _of_pass(
     trace: Trace, node_id: str, kind: str, link: BaseException, recorded: bool
 ) -> list[str]:
-    """Explain a backward pass that could not begin or broke off; [] where nothing is known."""
+    """Explain a backward pass that could not begin or that failed; [] if nothing is known."""
     entry = entry_of(link)
     place = None if entry is None else expressions.place(entry)
     unused = UNUSED.search(str(link))
@@ -158,7 +158,7 @@ def _of_pass(
 
 
 def _wanting(error: BaseException) -> list[str]:
-    """Which variables could have a gradient, at a line without a recording."""
+    """Return the variables at an unrecorded line that could have a gradient."""
     wanting = dict.fromkeys(
         n for n, tensor in names.tensors(namespace_of(error)) if tensor.requires_grad
     )
@@ -169,7 +169,7 @@ def _wanting(error: BaseException) -> list[str]:
 
 
 def _operation(trace: Trace, node_id: str, complete: bool) -> list[str]:
-    """What failed, and what it was given."""
+    """Describe the failed operation and its operands."""
     node, facts = trace.node(node_id), trace.meta.get("failures", {}).get(node_id)
     if not node.error:
         return [f"It happened at {node.label}{line(node.source)}."]
@@ -181,7 +181,7 @@ def _operation(trace: Trace, node_id: str, complete: bool) -> list[str]:
         said = [_operand(trace, o) for o in given]
         text.append(f"It was given {'; '.join(said)}.")
     text += ["They are on different devices."] if len({o["device"] for o in given}) > 1 else []
-    # An embedding gets whole numbers, too, and nothing is wrong with that.
+    # An embedding takes integers too, which is correct.
     dtypes = {o["dtype"] for o in given if "type" in message or "float" in o["dtype"]}
     text += ["They are of different dtypes."] if len(dtypes) > 1 else []
     text += [] if complete else ["Something else in this line has no name, so it is not at hand."]

@@ -1,8 +1,8 @@
-"""The expression of the learner's code that an error came from: which call it is, which tensors stand in it, and which
-lines its names were made in.
+"""Find the expression of the learner's code that raised an error: which call, which tensors, and the lines that
+assigned its names.
 
 CPython knows the columns of every instruction (PEP 657), so in `y = f(a) + b * c` the product can be told from the sum.
-Nothing is called or computed again: only names, attributes and elements of lists and dicts are looked up."""
+Nothing is called or recomputed: only names, attributes and elements of lists and dicts are looked up."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Module)
 
 @dataclass
 class Expression:
-    """name: what was called ("matmul" for `a @ b`), "" when it is no call. operands: the tensors in it, by argument or
-    place. method: whether it was called as something's method, not as a function of a module. unnamed: whether
-    something in it has no name, so that it is not at hand."""
+    """A call in the code. name: the function called ("matmul" for `a @ b`), "" if it is not a call. operands: its
+    tensors, by argument or position. method: whether it was called as a method, not as a function of a module. unnamed:
+    whether part of it has no name, so that it cannot be looked up."""
 
     name: str
     operands: dict[str, Any] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Expression:
 
 
 class Place:
-    """Where a frame is: `node` is the part of the syntax tree that runs, None when the text cannot be read."""
+    """The position of a frame: `node` is the part of the syntax tree that runs, None if the source is not readable."""
 
     def __init__(self, frame: FrameType, instruction: int, line: int) -> None:
         self.frame, self.line = frame, line
@@ -56,7 +56,7 @@ class Place:
         self.is_condition = "JUMP" in operation or operation == "TO_BOOL"
 
     def value(self, node: Any) -> Any:
-        """What a name, an attribute or an element is, without running anything of the learner's; else None."""
+        """Return the value of a name, attribute or element without running the learner's code; None for other nodes."""
         if isinstance(node, ast.Name):
             held = self.frame.f_locals
             return held[node.id] if node.id in held else self.frame.f_globals.get(node.id)
@@ -73,15 +73,15 @@ class Place:
         return None
 
     def written(self, node: Any) -> str:
-        """A part of the tree as it stands in the code, in one line."""
+        """Return the source text of a node of the syntax tree, in one line."""
         return " ".join((ast.get_source_segment(self.text, node) or ast.unparse(node)).split())
 
     def source(self, node: Any) -> Source | None:
-        """The line that a part of the tree stands in."""
+        """Return the source line of a node of the syntax tree."""
         return names.source(self.frame, node.lineno)
 
     def scopes(self) -> list[Any]:
-        """The functions around the line, the innermost first, and the module last."""
+        """Return the functions around the line, innermost first, and the module last."""
         assert self.tree is not None
         around = [
             n
@@ -91,8 +91,8 @@ class Place:
         return [*sorted(around, key=lambda n: -n.lineno), self.tree]
 
     def assigned(self, name: str, line: int) -> tuple[Any, Any] | None:
-        """(statement, value) that gave `name` its meaning before `line`: the last one above it, else the last one of a
-        loop."""
+        """Return the (statement, value) that assigned `name` before `line`: the last one above it, else the last one in
+        a loop."""
         for scope in self.scopes():
             found = [pair for pair in _assignments(scope) if _binds(pair[0], name)]
             above = [pair for pair in found if pair[0].lineno < line]
@@ -101,7 +101,7 @@ class Place:
         return None
 
     def behind(self, node: Any) -> Iterator[Any]:
-        """`node` and all parts of the tree that its value was made of, as far as names lead to them."""
+        """Return `node` and all expressions that its value was computed from, following names to their assignments."""
         todo, seen = [(node, self.line)], set()
         for start, line in todo:
             for part in ast.walk(start):
@@ -136,7 +136,7 @@ def _node_at(tree: ast.AST, position: Any) -> Any:
 
 
 def _assignments(scope: Any) -> list[tuple[Any, Any]]:
-    """(statement, value) of all assignments of a function or module, without those of functions inside it."""
+    """Return (statement, value) of all assignments of a function or module, except those in inner functions."""
     found, todo = [], list(ast.iter_child_nodes(scope))
     for node in todo:
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)):
@@ -167,7 +167,8 @@ def _spelled(place: Place) -> dict[Any, str]:
 
 
 def _numbers_in(node: ast.AST) -> Iterator[tuple[ast.AST, Any]]:
-    """(where, number) of the numbers that are operands or arguments of an expression, not of one inside it."""
+    """Yield (where, number) for the numbers that are operands or arguments of an expression, but not of an inner
+    expression."""
     for part in ast.iter_child_nodes(node):
         negative = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub)
         constant: Any = part.operand if negative else part  # type: ignore[attr-defined]
@@ -179,13 +180,14 @@ def _numbers_in(node: ast.AST) -> Iterator[tuple[ast.AST, Any]]:
 
 
 class Spelled:
-    """How the numbers of the learner's code are written there: 1e-3, 1_000. Other numbers are not found."""
+    """The notation of numbers in the learner's code: 1e-3, 1_000. It finds only numbers that are written as
+    literals."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, int], dict[Any, str]] = {}
 
     def at(self, frame: FrameType | None) -> dict[Any, str]:
-        """(type, number) -> text, of the numbers that stand in the operation or call which `frame` is at."""
+        """Return (type, number) -> text for the literals in the operation or call that `frame` is at."""
         if frame is None:
             return {}
         key = frame.f_code, frame.f_lasti
@@ -195,17 +197,17 @@ class Spelled:
 
 
 def place(trace: TracebackType) -> Place:
-    """Where one entry of a traceback was."""
+    """Return the position of one traceback entry."""
     return Place(trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
 
 
 def at(trace: TracebackType) -> Expression | None:
-    """The expression that one entry of a traceback was at, or None when the text cannot be read."""
+    """Return the expression that a traceback entry was at; None if the source is not readable."""
     return _read(place(trace))
 
 
 def running(frame: FrameType) -> Expression | None:
-    """The expression that a running frame is at."""
+    """Return the expression that a running frame is at."""
     return _read(Place(frame, frame.f_lasti, frame.f_lineno))
 
 
@@ -246,7 +248,7 @@ def _called(node: ast.Call, known: Place) -> tuple[str, list[tuple[str, Any]]]:
     function, items = node.func, []
     name = getattr(function, "attr", None) or getattr(function, "id", "")
     if hasattr(type(known.value(function)), "named_parameters"):
-        name = ""  # a module: its forward calls something
+        name = ""  # a module: its forward calls an operation
     if isinstance(function, ast.Attribute) and is_tensor(known.value(function.value)):
         items.append(("self", function.value))
     for i, argument in enumerate(node.args):

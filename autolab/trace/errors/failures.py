@@ -1,4 +1,4 @@
-"""Operations that failed: drawn like others, with all their operands, though they have no result."""
+"""Failed operations: drawn like other operations, with all their operands, though they have no result."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ _PLAIN = (bool, int, float, str)
 class Failures:
     """The failed operations of one trace.
 
-    An error is drawn when it is raised; if the package itself catches it, the learner never sees it, and `settle` takes
-    it back: then the outermost frame that its traceback knows is the package's own."""
+    An error is drawn when it is raised. If the package itself catches it, the learner never sees it, and `settle`
+    removes it again: then the outermost frame in its traceback belongs to the package."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self.facts: dict[str, dict[str, Any]] = {}  # node -> see `model.Trace`, "failures"
-        self._changes: list[tuple[Any, int, str]] = []  # (memory, its version then, who changed it)
+        self._changes: list[
+            tuple[Any, int, str]
+        ] = []  # (memory, its version before, the node that changed it)
         self._open: tuple[BaseException, Draft] | None = None
 
     def add(
@@ -44,8 +46,8 @@ class Failures:
         parents: dict[str, tuple[Any, tuple[str, int]]],
         **fields: Any,
     ) -> Draft:
-        """op: a record, or a name. parents: operand -> (what it is, its node and output
-        number); `fields` are the draft's."""
+        """Add a node for a failed operation. op: a record, or a name. parents: operand -> (what it is, its node and
+        output number); `fields` go to the draft."""
         builder = self.builder
         record = None if isinstance(op, str) else op
         name = op if record is None else operation_name(record.node)
@@ -68,8 +70,8 @@ class Failures:
         return draft
 
     def at(self, node_id: str, error: BaseException) -> None:
-        """A backward pass that could not begin at the node. Where nothing of it requires grad, what cut it off is
-        marked."""
+        """Note a backward pass that could not start at the node. If no operand requires grad, mark where the graph was
+        cut off."""
         self._note(node_id, error, {})
         self.builder.film.broke(node_id, error_line(error), "backward")
         for cut in (
@@ -78,7 +80,7 @@ class Failures:
             self._place(node_id, "the graph is cut here", cut)
 
     def in_pass(self, node_id: str, fn: Any, error: BaseException) -> None:
-        """A backward pass that broke off at a node: what it had saved was changed or freed, or its rule failed."""
+        """Note a backward pass that failed at a node: a saved tensor was changed or freed, or its rule raised."""
         self._note(node_id, error, {})
         for stale in self.builder.reader.stale(fn):
             self._place(node_id, "saved here", node_id, f"{stale.name}, at version {stale.saved}")
@@ -102,11 +104,11 @@ class Failures:
                 self._place(node_id, f"changed to version {stale.now} {who}", None)
 
     def unused(self, node_id: str, asked: Any) -> None:
-        """grad() was asked about a tensor that the root `node_id` was not computed from."""
+        """Note that grad() asked for a tensor that the root `node_id` does not depend on."""
         self._place(node_id, "not used", self.builder.tensor(asked)[0])
 
     def freed(self, node_id: str, line: Source | None, run: int) -> None:
-        """The pass `run` (0: it is not known which), begun in `line`, freed what the node had saved."""
+        """Note that pass `run` (0: unknown), begun in `line`, freed the node's saved tensors."""
         self._place(
             node_id,
             "freed before",
@@ -116,8 +118,8 @@ class Failures:
         )
 
     def meet_changers(self, fn: Any, known: Mapping[str, Any]) -> None:
-        """Without a recording: of a tensor that was changed in place the learner often still has the name, and it leads
-        to the last operation that did. known: what names mean."""
+        """Mark operations that changed a tensor in place, without a recording: a variable often still refers to the
+        tensor and leads to the last such operation. known: names and their values."""
         reader = self.builder.reader
         memories = [stale.memory for stale in reader.stale(fn)]
         for _, tensor in names.tensors(known) if memories else ():
@@ -127,8 +129,8 @@ class Failures:
                     self.changed(tensor, changer)
 
     def _changer(self, tensor: Any, fn: Any) -> Any:
-        """The operation that changed what `fn` had saved, where it left its node with the tensor. One under no_grad
-        does not: the node is still that of what made the tensor, before, or says anew what it is a view of."""
+        """Return the operation that changed what `fn` had saved, if the tensor's grad_fn shows it. An operation under
+        no_grad leaves the grad_fn of the operation before it, or a new one that describes the view."""
         reader = self.builder.reader
         found = reader.grad_fn(tensor)
         if found is None or reader.sequence_nr(found) < reader.sequence_nr(fn):
@@ -137,12 +139,12 @@ class Failures:
         return None if found is fn or record is not None and record.view else found
 
     def changed(self, tensor: Any, node_id: str) -> None:
-        """The node changed the tensor's memory in place."""
+        """Note that the node changed the tensor's memory in place."""
         self._changes.append((*self.builder.reader.watch(tensor), node_id))
 
     def shared(self, draft: Draft, tensor: Any, changes: bool) -> None:
-        """The operation got `tensor`, which it may not change if it is a view (`changes`), or one whose base was
-        changed: marks what has to do with its memory."""
+        """Mark the nodes that share the memory of `tensor`: the operation may not change it because it is a view
+        (`changes`), or it got a view whose base was changed."""
         reader = self.builder.reader
         base = reader.lost_base(tensor, changes) if is_tensor(tensor) else None
         other = None if base is None else self.builder.find(base)
@@ -157,7 +159,7 @@ class Failures:
     def _place(
         self, node_id: str, mark: str, other: str | None, more: str = "", line: Source | None = None
     ) -> None:
-        """What the failure at `node_id` has to do with the node `other`."""
+        """Note how the node `other` is involved in the failure at `node_id`."""
         if other is not None:
             draft = self.builder.draft(other)
             draft.mark = mark if not draft.mark or draft.mark == mark else f"{draft.mark}, {mark}"
@@ -187,7 +189,7 @@ class Failures:
         }
 
     def settle(self) -> None:
-        """Called before anything else happens, when it can be told who caught the error."""
+        """Decide who caught the last error. Called before the next event."""
         if self._open is None:
             return
         (error, draft), self._open = self._open, None
@@ -195,7 +197,7 @@ class Failures:
             self._take_back(draft)
 
     def replace(self, error: BaseException) -> None:
-        """The same error comes again, better known."""
+        """Replace the last error by the same error, raised again with more information."""
         if self._open is not None and self._open[0] is error:
             self._take_back(self._open[1])
             self._open = None
@@ -206,8 +208,7 @@ class Failures:
 
 
 def running_node(error: BaseException) -> Any:
-    """The node of the graph whose rule ran when the error was raised: the innermost that a frame of the traceback
-    holds."""
+    """Return the graph node whose rule raised the error: the innermost one that a frame of the traceback holds."""
     found, trace = None, error.__traceback__
     while trace is not None:
         if names.ours(trace.tb_frame):
@@ -225,7 +226,7 @@ def running_node(error: BaseException) -> Any:
 
 
 def cuts(builder: Builder, node_id: str) -> list[str]:
-    """The nodes behind `node_id`, which does not require grad, where a graph that does came to its end."""
+    """Return the nodes at which the graph behind `node_id`, which does not require grad, was cut off."""
     found, todo, seen = [], [node_id], {node_id}
     for at in todo:
         parents = [parent for parent, _ in builder.draft(at).operands.values()]
@@ -238,17 +239,17 @@ def cuts(builder: Builder, node_id: str) -> list[str]:
 
 
 def dirty(args: Any, outputs: Any) -> list[Any]:
-    """What a custom function has marked as dirty: it comes out as the tensor that went in."""
+    """Return the tensors that a custom function marked as dirty: each output is the same tensor as the input."""
     return [o for o in outputs if any(o is a for a in args)]
 
 
 def described(error: BaseException) -> dict[str, Any]:
-    """An error as data."""
+    """Return an error as data."""
     return {"type": type(error).__name__, "message": str(error), "notes": sentences(error)}
 
 
 def inside(trace: TracebackType | None) -> dict[str, Any] | None:
-    """The innermost line of the learner's code below the line that called: in a custom function's forward."""
+    """Return the innermost line of the learner's code below the calling line, as in a custom function's forward."""
     found: Source | None = None
     called = False
     while trace is not None:
@@ -261,7 +262,7 @@ def inside(trace: TracebackType | None) -> dict[str, Any] | None:
 
 
 def learners(trace: TracebackType | None) -> TracebackType | None:
-    """The innermost entry of a traceback that is the learner's own line."""
+    """Return the innermost entry of a traceback that is a line of the learner's code."""
     found = None
     while trace is not None:
         if not names.ours(trace.tb_frame) and not names.library(trace.tb_frame):
@@ -271,8 +272,8 @@ def learners(trace: TracebackType | None) -> TracebackType | None:
 
 
 def operands_of(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(operands, other arguments) by name. Operands come in slot order: those that may get a gradient, then other
-    tensors."""
+    """Return (operands, other arguments) by name. Operands are in slot order: first those that may get a gradient, then
+    other tensors."""
     if record_ is None:
         return {str(i): a for i, a in enumerate(args) if is_tensor(a)}, {}
     arguments = dict(zip(record_.params, args))
@@ -298,14 +299,15 @@ def operands_of(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], di
 
 @functools.cache
 def _order(record_: Any) -> tuple[tuple[str, ...], frozenset[str]]:
-    """(the parameters of a record in slot order, those whose numbers are operands)."""
+    """Return (the parameters of a record in slot order, those whose numbers count as operands)."""
     first = [record_.params[i] for i, _, _ in record_.rules]
     others = [p for p in record_.params if p not in first]
     return (*first, *others), frozenset(first or record_.operands)
 
 
 def given(args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(tensors, other arguments that can be written down) of a call's arguments; lists one by one."""
+    """Return (tensors, other arguments that can be written down) of a call's arguments; list elements count
+    separately."""
     tensors: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for name, item in args.items():
@@ -323,7 +325,7 @@ def given(args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def chain(error: BaseException | None) -> list[BaseException]:
-    """An error and those it came from, the last first."""
+    """Return an error and its causes, the original cause last."""
     found: list[BaseException] = []
     while error is not None and error not in found:
         found.append(error)
@@ -334,8 +336,8 @@ def chain(error: BaseException | None) -> list[BaseException]:
 def as_written(
     name: str, args: dict[str, Any], expression: expressions.Expression | None
 ) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """(name, tensors, other arguments) of a call, called what the learner's line calls them where that can be read: the
-    package has wrappers that know neither."""
+    """Return (name, tensors, other arguments) of a call as the learner's line has them, if it can be read: the
+    package's own wrappers know neither names nor all arguments."""
     tensors, rest = given(args)
     if expression is None:
         return name, tensors, rest

@@ -10,9 +10,9 @@ from .backward import at_zero, line
 
 
 def first_bad(trace: Trace) -> Frame | None:
-    """The frame that made the first NaN or inf; None when all known numbers are finite.
+    """Return the frame that made the first NaN or inf; None if all known numbers are finite.
 
-    An -inf that was asked for is none: that of a mask, which softmax turns into 0."""
+    Ignore an -inf that was intended, as in a mask, which softmax turns into 0."""
     given: dict[str, list[Node]] = {}
     for edge in trace.edges:
         given.setdefault(edge.child, []).append(trace.node(edge.parent))
@@ -34,7 +34,7 @@ def first_bad(trace: Trace) -> Frame | None:
 
 
 def kinds(value: Value | None) -> set[str]:
-    """Which of "nan", "inf", "-inf" a value holds."""
+    """Return which of "nan", "inf", "-inf" a value contains."""
     if value is None:
         return set()
     shown = {
@@ -54,7 +54,7 @@ def _said(attrs: dict[str, Any]) -> set[str]:
 
 
 def sentences(trace: Trace, frame: Frame) -> list[str]:
-    """Where the first number that is not finite was made, and what to change."""
+    """Say where the first number that is not finite was made, and what to change."""
     node = trace.node(frame.node)
     if frame.phase == "backward":
         arrived = "" if frame.receiver is None else f", towards {trace.node(frame.receiver).label}"

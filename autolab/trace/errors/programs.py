@@ -1,5 +1,5 @@
-"""Causes that stand in the learner's program, not in its graph: a `.grad` that is None, layers in a plain list, two
-libraries, an optimizer that is older than its parameters' device."""
+"""Causes in the learner's program rather than its graph: a `.grad` that is None, layers in a plain list, two libraries,
+an optimizer that is older than its parameters' device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_NONE = re.compile(r"'NoneType'|\bNone\b")
 
 
 def causes(error: BaseException, place: Place | None, trace: Trace | None) -> list[str]:
-    """Return what an error comes from and what to change, [] where none of these causes is there.
+    """Return the cause of an error and what to change; [] if none of these causes applies.
 
     place: the learner's line. trace: what was recorded, None without a recording."""
     for find in (
@@ -141,7 +141,7 @@ def _old_optimizer(error: BaseException, place: Place | None, trace: Trace | Non
         optimizer = names.local_names(entry.tb_frame).get("self")
         if optimizer is None or not hasattr(type(optimizer), "add_param_group"):
             continue
-        held = getattr(optimizer, "state", None)  # None where its __init__ raised
+        held = getattr(optimizer, "state", None)  # None if its __init__ raised
         for parameter, state in (held or {}).items():
             for name, kept in state.items() if is_tensor(parameter) else ():
                 if is_tensor(kept) and kept.numel() == parameter.numel() > 0:
@@ -220,7 +220,7 @@ def _too_few_gradients(error: BaseException, place: Place | None, trace: Trace |
 
 
 def _function(name: str) -> Any:
-    """The custom function of a name, the newest of several."""
+    """Return the custom function with this name; the newest if there are several."""
     todo = [
         f
         for lib in ("torch", "autolab")

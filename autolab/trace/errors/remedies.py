@@ -1,4 +1,4 @@
-"""What to change, by the message of an error: for errors that bring no note of their own, as PyTorch's do."""
+"""What to change, looked up by error message, for errors without a note of their own, such as PyTorch's."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def of_message(message: str) -> str:
 
 
 def _keys(message: str) -> str:
-    """Say which weights are missing, too many, or of another size."""
+    """Say which weights are missing, unexpected, or have another size."""
     found = re.findall(r"(?:Missing key|Unexpected key|size mismatch).*", message)
     return " ".join(found[:4]).rstrip(". ")
 
 
 def _channels_last(groups: list[str]) -> str:
-    """Add the other remedy where the channels of an image stand last."""
+    """Add the other remedy if the channels of an image are the last dimension."""
     if len(groups) < 7 or groups[4] != groups[5]:
         return ""
     return "; if the channels come last, as in an image file, use x.permute(0, 3, 1, 2)"

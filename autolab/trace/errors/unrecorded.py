@@ -1,5 +1,4 @@
-"""The trace of what led to an error that happened outside a recording: of what the error and its traceback still
-hold."""
+"""Build the trace of an error that happened outside a recording, from what the error and its traceback still hold."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _ROOTS = ("self", "0", "tensors", "outputs")
 
 
 def entry_of(error: BaseException) -> TracebackType | None:
-    """Return the entry of the traceback that is the learner's own line."""
+    """Return the traceback entry that is the learner's own line."""
     return failures.learners(error.__traceback__)
 
 
@@ -34,14 +33,14 @@ def source_of(error: BaseException) -> Source | None:
 
 
 def namespace_of(error: BaseException) -> dict[str, Any]:
-    """Return what names mean in the learner's own line."""
+    """Return the variables at the learner's own line."""
     entry = entry_of(error)
     return names.namespace(None if entry is None else entry.tb_frame)
 
 
 def trace_of(error: BaseException) -> tuple[Trace, str, BaseException, bool] | None:
-    """Return (trace, node that failed, the error that the call raised, whether nothing in the line is missing); None
-    where no tensor had to do with it. `error` may have been made of the one that the call raised."""
+    """Return (trace, failed node, the error that the call raised, whether nothing in the line is missing); None if no
+    tensor was involved. `error` may have been created from the error that the call raised."""
     for link in failures.chain(error):
         call = link.__dict__.get("_autolab_call")
         if call is not None:
@@ -53,7 +52,7 @@ def trace_of(error: BaseException) -> tuple[Trace, str, BaseException, bool] | N
 def _of_call(
     error: BaseException, link: BaseException, op: Any, args: Any
 ) -> tuple[Trace, str] | None:
-    """None for operands of two libraries, which have no graph in common."""
+    """Build the trace of a failed call. Return None if the operands belong to two libraries, which share no graph."""
     if op in failures.PASSES and not isinstance(op, Node):
         of_inputs = "One of the differentiated" in str(error)
         asked = ("inputs",) if of_inputs else ("self", "tensors", "outputs")
@@ -74,8 +73,8 @@ def _of_call(
 
 
 def _of_line(error: BaseException) -> tuple[Trace, str, BaseException, bool] | None:
-    """From the innermost line of the traceback in which tensors stand: of an error that no operation of autolab told
-    of."""
+    """Build the trace of an error that no operation of autolab reported, from the innermost traceback line that
+    contains tensors."""
     entries: list[TracebackType] = []
     entry = error.__traceback__
     while entry is not None:
@@ -123,7 +122,8 @@ def _of_operands(
 def _of_pass(
     error: BaseException, link: BaseException, tensors: list[Any], unused: Any = None
 ) -> tuple[Trace, str]:
-    """tensors: what the pass began at. unused: the tensor that grad() was asked about in vain."""
+    """Build the trace of a failed pass. tensors: where the pass started. unused: the tensor for which grad() found no
+    gradient."""
     builder = Builder(reader_for(tensors[0]))
     known = failures.Failures(builder)
     _meet_origins(builder, tensors, link)
@@ -149,7 +149,7 @@ def _of_pass(
 
 
 def _meet_origins(builder: Builder, items: Iterable[Any], error: BaseException) -> None:
-    """So that an operand that was detached from a tensor of the learner's is drawn with it."""
+    """Draw an operand that was detached together with the learner's tensor that it came from."""
     reader = builder.reader
     memories = [reader.memory(t) for t in items if not t.requires_grad]
     for _, tensor in names.tensors(namespace_of(error)):
@@ -159,7 +159,7 @@ def _meet_origins(builder: Builder, items: Iterable[Any], error: BaseException) 
 
 
 def _name(builder: Builder, tensors: list[Any], error: BaseException) -> None:
-    """Give the nodes the learner's names, and play the forward pass."""
+    """Give the nodes the learner's names, and add the frames of the forward pass."""
     for tensor in tensors:
         builder.root(tensor)
     for name, tensor in names.tensors(namespace_of(error)):

@@ -1,4 +1,4 @@
-r"""Formula cards of convolution, pooling and normalisation: what one node computes, in words and in TeX, with its
+r"""Formula cards of convolution, pooling and normalisation: the computation of one node, in words and TeX, with its
 sizes.
 
 In every card x is the input, w the weight (\gamma in a normalisation), b the bias (\beta), y the result, and \bar{y}
@@ -30,5 +30,5 @@ OPS = frozenset(_CARDS)
 
 
 def card(sizes: Sizes) -> list[Line]:
-    """The lines of the card, forward first. Raises KeyError for an operation that has none."""
+    """Return the lines of the card, forward first. Raises KeyError for an operation without a card."""
     return _CARDS[sizes.op](sizes)

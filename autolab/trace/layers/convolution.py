@@ -1,4 +1,4 @@
-"""Cards of convolutions, in groups or not, whose windows move along one side or two."""
+"""Cards of convolutions, with or without groups, in one or two dimensions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Conv:
 
 
 def _channel(c: _Conv) -> str:
-    """Which channel of x filter o reads with its channel c."""
+    """Return the channel of x that filter o reads with its channel c."""
     if c.groups == 1:
         return "c"
     per_out, per_in = c.o // c.groups, c.c // c.groups
@@ -59,19 +59,19 @@ def _groups(c: _Conv) -> str:
 
 
 def _sums(letters: Sequence[str], counts: Sequence[int]) -> str:
-    r"""\sum_{u=0}^{2} \sum_{v=0}^{1}"""
+    r"""Return sum signs with limits: r"\sum_{u=0}^{2} \sum_{v=0}^{1}"."""
     return " ".join(
         rf"\sum_{{{letter}=0}}^{{{count - 1}}}" for letter, count in zip(letters, counts)
     )
 
 
 def _where(conditions: Iterable[str]) -> str:
-    r"""Conditions under a sum sign, one below the other."""
+    r"""Return conditions to put under a sum sign, one below the other."""
     return r"\substack{" + r" \\ ".join(conditions) + "}"
 
 
 def convolution(sizes: Sizes) -> list[Line]:
-    """The lines of a convolution."""
+    """Return the lines of a convolution's card."""
     c = _Conv(sizes)
     read, one = c.c // c.groups, (c.c // c.groups, *c.kernel)
     y, w = rf"y_{{{indices('n', 'o', c.i)}}}", rf"w_{{{indices('o', 'c', c.u)}}}"

@@ -1,6 +1,6 @@
-"""A big graph in few boxes: modules, and runs of operations where there are no modules, that open and close.
+"""Fold a big graph into a few boxes that open and close: modules, or runs of operations where there are no modules.
 
-`Folding(trace)` sorts the operations into nested parts once; `fold(expanded)` says what is drawn when some of them are
+`Folding(trace)` sorts the operations into nested parts once; `fold(expanded)` returns what is drawn if some of them are
 open. Edges between the same two boxes are merged. On a page `frontend/src/folding.js` does the same, with parameters as
 rows of cards (`rows`).
 """
@@ -31,19 +31,19 @@ MOST_VARIABLES = 30
 
 @dataclass(slots=True)
 class Part:
-    """A module's call, an iteration, an optimizer's step, or a run of operations that follow each other.
+    """A module's call, an iteration, an optimizer's step, or a run of consecutive operations.
 
     kind   : the group's ("module", "iteration", "step"), or "run".
     id     : the group's ("g3"), or "r0", "r1" ... of a run.
-    name   : the module's name in the part around it ("conv1"), or "ops 1-50".
-    label  : the whole path, which call it is, or what the run is part of.
+    name   : the module's name in the surrounding part ("conv1"), or "ops 1-50".
+    label  : the whole path with the number of the call, or what the run is part of.
     type   : the group's; of a run "mul ×25, add ×25".
     parent : id of the part around it, or None.
     ops, parameters : how many operations (and updates), and how many numbers in the parameters, it holds.
     shape, dtype    : of its result: what its last operation made; None and "" of an iteration or a step.
     first, last     : ids of its first and last operation.
     requires_grad   : whether any of its operations does.
-    amount : how much it holds, in words: "3 ops", "17 ops · 10 updates".
+    amount : its content in words: "3 ops", "17 ops · 10 updates".
     """
 
     id: str
@@ -68,8 +68,8 @@ class Part:
 
 @dataclass(slots=True)
 class Box:
-    """Something drawn: a node (its id is that of `of`), a further box of a leaf, or a closed part. `frame`: the open
-    part around it, or None."""
+    """A drawn box: a node (its id is in `of`), a further box of a leaf, or a closed part. `frame`: the open part around
+    it, or None."""
 
     key: str
     of: str
@@ -78,8 +78,8 @@ class Box:
 
 @dataclass(slots=True)
 class Link:
-    """A line between two boxes; `id` is that of its first edge. `edges`: the ids of all that run along it. `update`: as
-    of an Edge."""
+    """A line between two boxes; `id` is the id of its first edge. `edges`: the ids of all edges that it stands for.
+    `update`: as in Edge."""
 
     id: str
     start: str
@@ -91,9 +91,9 @@ class Link:
 
 @dataclass(slots=True)
 class Folded:
-    """What is drawn: boxes by key in forward order, further boxes of leaves last; links; and the open parts that have a
-    frame, outer before inner. `order`: keys of boxes of which the second is to stand after the first, though nothing
-    flows between them."""
+    """A folded drawing: boxes by key in forward order, further boxes of leaves last; links; and the open parts that
+    have a frame, outer before inner. `order`: pairs of box keys; the second must stand after the first although no edge
+    joins them."""
 
     boxes: dict[str, Box]
     links: list[Link]
@@ -102,13 +102,13 @@ class Folded:
 
 
 class Folding:
-    """`parts` by id, outer before inner; `home`: the innermost part of each operation; `held`: the innermost parts
-    that a leaf or constant is drawn in, when it is not drawn outside. `network`: whether modules made it.
+    """The nested parts of a trace. `parts` by id, outer before inner; `home`: the innermost part of each operation;
+    `held`: the innermost parts in which a leaf or constant is drawn. `network`: whether modules made the trace.
 
-    Drawn from top to bottom, a network (nothing else) has its parameters inside the cards of the operations. `rows`:
-    operation -> what is in its card: parameters, buffers, numbers, and operations on nothing else (`weight.t()`);
-    `within`: the first card that each of these is in. `single`: modules of which only one operation has a card; it
-    stands for them."""
+    Only a network shows its parameters inside the cards of its operations, when it is drawn from top to bottom. `rows`:
+    operation -> contents of its card: parameters, buffers, numbers, and operations on only these (`weight.t()`);
+    `within`: the first card that contains each of these. `single`: modules with only one card; the card stands for the
+    module."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace, self.nodes, self.edges = trace, rough(trace.nodes), rough(trace.edges)
@@ -138,7 +138,7 @@ class Folding:
         for g in groups:
             if g.kind == "module" and (g.parent is None or g.parent in iterations):
                 roots.setdefault(g.parent, []).append(g.id)
-        # A box around the whole picture, or the whole of an iteration, would say nothing.
+        # A box around the whole picture, or around a whole iteration, would add nothing.
         alone = {found[0] for found in roots.values() if len(found) == 1}
         above_of = {g.id: g for g in groups}
         for group in groups:
@@ -189,7 +189,7 @@ class Folding:
         numbers: Iterator[int],
         before: int = 0,
     ) -> None:
-        """Puts a long row of operations and parts into runs, and the runs into runs."""
+        """Group a long row of operations and parts into runs, and the runs into runs."""
         if len(items) <= LONGEST:
             return
         size = _run_length(len(items))
@@ -197,7 +197,7 @@ class Folding:
         for start in range(0, len(items), size):
             chunk = items[start : start + size]
             if len(chunk) == 1:
-                continue  # the last one stays as it is
+                continue  # leave the last one unchanged
             name = (
                 self._varying(chunk)
                 or f"{kind} {before + start + 1:,}–{before + start + len(chunk):,}"
@@ -212,7 +212,7 @@ class Folding:
             self._split(chunk, run.id, inside, numbers, before + start)
 
     def _varying(self, chunk: list[str]) -> str:
-        """What varies in a run of a loop's calls: "cell, calls 1–50"; "" where it is no loop."""
+        """Return what varies in a run of a loop's calls: "cell, calls 1–50"; "" if it is not a loop."""
         calls: dict[str, list[int]] = {}
         for item in chunk:
             if (group := self._groups.get(item)) is not None and group.kind == "module":
@@ -225,7 +225,7 @@ class Folding:
         return f"{path}, calls {min(numbers):,}–{max(numbers):,}{rest}"
 
     def _around(self, part: str | None) -> list[str]:
-        """A part and all around it, the outermost first."""
+        """Return a part and all parts around it, outermost first."""
         chain = []
         while part is not None:
             chain.append(part)
@@ -235,14 +235,14 @@ class Folding:
     def _sort_leaves(self) -> dict[str, list[str]]:
         owned = {
             (held, group.id) for group in self.trace.groups for held in group.holds
-        }  # none without modules
+        }  # empty without modules
         group_of = {
             node: group.id for group in self.trace.groups for node in group.nodes
         }  # the innermost come last
         homes: dict[str, dict[str | None, None]] = {}
         inside: set[str] = set()
         for edge in self.edges:
-            # A step is where it ran, and the leaf that it changes where that is used.
+            # A step belongs where it ran, and the leaf that it changes where it is used.
             if edge.parent not in self._ran and not edge.update:
                 homes.setdefault(edge.parent, {})[self.home.get(edge.child)] = None
                 if owned and (edge.parent, group_of.get(edge.child)) in owned:
@@ -258,7 +258,7 @@ class Folding:
         return held | self._unused(homes, held)
 
     def _unused(self, homes: Collection[str], held: dict[str, list[str]]) -> dict[str, list[str]]:
-        """Leaves that nobody used after the step that changed them: beside the step, where what they were is in a
+        """Place changed leaves that nothing used afterwards: beside the step, if the leaf before the change is in a
         part."""
         before = {edge.child: edge.parent for edge in self.edges if edge.update}
         found: dict[str, list[str]] = {}
@@ -280,10 +280,10 @@ class Folding:
                 users.setdefault(edge.parent, {})[edge.child] = None
         inside = {n for n in self.held if n in self._owned}
         roots = set(self.trace.meta.get("roots", ()))
-        found: list[str] = []  # operations on nothing but what a module holds
+        found: list[str] = []  # operations that use only what a module holds
         after: dict[
             str, str
-        ] = {}  # such an operation that nothing uses -> the next one of its module
+        ] = {}  # such an operation whose result is unused -> the next operation of its module
         last: dict[str | None, list[str]] = {}
         for node in self.nodes:
             home = self.home.get(node.id)
@@ -319,7 +319,7 @@ class Folding:
         return {card: list(rows) for card, rows in cards.items()}, first
 
     def _find_single(self) -> dict[str, str]:
-        """Modules of which only one operation has a card, and that operation."""
+        """Find the modules of which only one operation has a card, and that operation."""
         cards: dict[str, list[str]] = {}
         for node in self.nodes:
             if node.id in self._ran and node.id not in self.within:
@@ -329,7 +329,7 @@ class Folding:
         return {part: ops[0] for part, ops in cards.items() if len(ops) == 1}
 
     def _find_steps(self) -> list[tuple[str, str]]:
-        """Each update with the last operation before its step: a step stands after the loss."""
+        """Pair each update with the last operation before its step, because a step stands after the loss."""
         last, found = "", []
         for node in self.nodes:
             if node.kind == "update" and last:
@@ -345,7 +345,7 @@ class Folding:
         inside = [node for node in self.nodes if node.id in self.home]
         for home, group in groupby(
             inside, lambda node: self.home[node.id]
-        ):  # side by side: they are in the same parts
+        ):  # beside each other: they are in the same parts
             nodes = list(group)
             ops, steps = (
                 Counter(node.op for node in nodes),
@@ -378,7 +378,7 @@ class Folding:
 
     # -- what is open ------------------------------------------------------------------------------
     def first(self) -> list[str]:
-        """The parts that are open in the first picture."""
+        """Return the parts that are open in the first picture."""
         if len(self.nodes) <= FEW_NODES:
             return list(self.parts)
         children: dict[str | None, list[str]] = {}
@@ -390,7 +390,7 @@ class Folding:
             list(children.get(None, [])),
             [],
         )
-        # Of a loop, one iteration says what the others do; a step may be as wide as the network.
+        # One iteration of a loop shows what the others do; a step may be as wide as the network.
         rounds = [part for part in closed if self.parts[part].kind == "iteration"]
         steps = {part.id for part in self.parts.values() if part.kind == "step"}
         closed = [part for part in closed if part not in rounds[1:] and part not in steps]
@@ -414,13 +414,12 @@ class Folding:
         return self.parts[part].ops
 
     def ordered(self, expanded: Iterable[str]) -> list[str]:
-        """The known ids among `expanded`, outer parts first."""
+        """Return the known ids among `expanded`, outer parts first."""
         wanted = set(expanded)
         return [part for part in self.parts if part in wanted]
 
     def named(self, names: Iterable[str]) -> list[str]:
-        """The ids of parts that are given by id or label, outer parts first. Raises ValueError for one that is not
-        there."""
+        """Return the ids of parts given by id or label, outer parts first. Raises ValueError for an unknown part."""
         by_label = {part.label: part.id for part in reversed(self.parts.values())}
         names = list(names)
         for name in names:
@@ -432,21 +431,21 @@ class Folding:
         return self.ordered(by_label.get(name, name) for name in names)
 
     def opening(self, item: str) -> list[str]:
-        """The parts that must be open for a node or part to be seen, the outermost first."""
+        """Return the parts that must be open to see a node or part, outermost first."""
         if item in self.parts:
             return self._around(self.parts[item].parent)
         return self._around(self._home(item))
 
     # -- what is drawn -----------------------------------------------------------------------------
     def _closed(self, expanded: Collection[str]) -> dict[str | None, str | None]:
-        """Each part with the outermost closed one around it, None where all are open."""
+        """Return for each part the outermost closed part that contains it; None if all are open."""
         closed: dict[str | None, str | None] = {None: None}
         for part in self.parts.values():
             closed[part.id] = closed[part.parent] or (None if part.id in expanded else part.id)
         return closed
 
     def boxes(self, expanded: Collection[str]) -> int:
-        """How many boxes a page draws when these parts are open; what is inside a card is none."""
+        """Return how many boxes a page draws if these parts are open; contents of a card don't count."""
         closed = self._closed(expanded)
         shown = [node.id for node in self.nodes if node.id not in self.within]
         ran = {closed[self.home.get(n)] or n for n in shown if n in self._ran}
@@ -454,7 +453,7 @@ class Folding:
         return len(ran) + sum(any(closed[home] is None for home in homes) for homes in rest)
 
     def fold(self, expanded: Iterable[str]) -> Folded:
-        """What is drawn when the parts `expanded` are open; one inside a closed part does not count."""
+        """Return what is drawn if the parts `expanded` are open; ids inside a closed part are ignored."""
         expanded = {*expanded}
         closed = self._closed(expanded)
         boxes: dict[str, Box] = {}
@@ -496,11 +495,11 @@ class Folding:
         return Folded(dict(in_order), list(links.values()), frames, order)
 
     def place(self, item: str) -> int:
-        """Where a node, or the first operation of a part, stands in forward order."""
+        """Return the position of a node, or of a part's first operation, in forward order."""
         return int((self.parts[item].first if item in self.parts else item)[1:])
 
     def _start(self, edge: Edge) -> tuple[str, str | None]:
-        """(key, home) of the box that an edge starts at: a leaf that several parts hold is drawn in each."""
+        """Return (key, home) of the box that an edge starts at: a leaf held by several parts is drawn in each."""
         homes = self.held.get(edge.parent)
         if homes is None or edge.update:
             return edge.parent, self._home(edge.parent)
@@ -508,11 +507,11 @@ class Folding:
         return (edge.parent if home == homes[0] else f"{edge.parent}_{home}"), home
 
     def _home(self, node: str) -> str | None:
-        """The innermost part that a node is in: of a leaf or constant the first of several."""
+        """Return the innermost part that contains a node; for a leaf or constant the first of several."""
         return self.home.get(node) or next(iter(self.held.get(node, ())), None)
 
     def _repeat_leaves(self, boxes: dict[str, Box], links: list[Link]) -> None:
-        """A leaf that is used very often is drawn once more at each further use (`Edge.alias`)."""
+        """Draw a leaf that is used very often once more at each further use (`Edge.alias`)."""
         uses: dict[str, list[Link]] = {}
         for link in links:
             if (
@@ -535,7 +534,8 @@ class Folding:
                 del boxes[start]
 
     def to_json(self) -> dict[str, Any]:
-        """What `static/folding.js` needs: the parts, and per node the places of its parts in that list."""
+        """Return the data for `static/folding.js`: the parts, and for each node the indices of its parts in that
+        list."""
         places = {part: i for i, part in enumerate(self.parts)}
         return {
             "parts": [part.to_json() for part in self.parts.values()],
@@ -553,7 +553,7 @@ class Folding:
 
 
 def _run_length(count: int) -> int:
-    """A round number of operations for each run, such that there are at most `RUNS` runs."""
+    """Return a round number of operations per run such that there are at most `RUNS` runs."""
     return next(s for s in _round_numbers() if math.ceil(count / s) <= RUNS)
 
 
@@ -565,7 +565,7 @@ def _round_numbers() -> Iterator[int]:
 
 
 def _parameter(node: Node) -> bool:
-    """Whether a leaf or constant that a part holds counts as a parameter: not a buffer, not a number."""
+    """Return whether a leaf or constant that a part holds counts as a parameter, not as a buffer or number."""
     if node.kind == "leaf":
         return True
     return bool(node.shape) and node.name.rpartition(".")[2] in ("weight", "bias")

@@ -16,7 +16,7 @@ def _eps(sizes: Sizes) -> str:
 
 
 def _affine(sizes: Sizes, at: str, over: str, count: str) -> list[Line]:
-    """Lines for scale and shift, one of each per channel: how many there are, and their gradients."""
+    """Return the lines for scale and shift, one of each per channel: their count and their gradients."""
     if sizes.weight is None and not sizes.bias:
         return [Line("parameters", "None: made without weight and bias.")]
     features = math.prod(sizes.weight) if sizes.weight else sizes.x[1]

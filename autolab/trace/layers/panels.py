@@ -1,6 +1,6 @@
-"""One picture of a node, as plain data that the script draws: heat maps of a tensor, or a table of statistics.
+"""One picture of a node, as plain data for the script: heat maps of a tensor, or a table of statistics.
 
-What is too large is cut down here, and the caption says how.
+A tensor that is too large is reduced here, and the caption says how.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from ...engine.ops.pooling import windows
 from . import cards
 from ..values import number
 
-POOL = (4, 16)  # channels, numbers along a side: windows and winners must be told apart
+POOL = (4, 16)  # (channels, numbers along a side): windows and their maxima must stay visible
 MOST_INPUTS = 4  # channels of one kernel
 MOST_ROWS = 16  # channels in a table of statistics
-EXACT = 640  # so many numbers are kept as numbers; more as one byte each, 1/127 of the largest
+# up to this count, store numbers; above it, one byte each, in units of 1/127 of the largest
+EXACT = 640
 KINDS = {
     "convolution": "convolution",
     "max_pool2d": "max pooling",
@@ -46,9 +47,9 @@ TITLES = {
 class Maps:
     """Heat maps of one tensor on one scale, as the script draws them.
 
-    what    : "x", "w" or "y", and with `run` > 0 its gradient in that backward pass.
-    edge    : the gradient went along this edge; None for y's own, which arrived.
-    shape   : [maps, rows, columns] of what is kept. `names` has one word for each map.
+    what    : "x", "w" or "y"; with `run` > 0, its gradient in that backward pass.
+    edge    : the edge that the gradient was sent along; None for the gradient of y.
+    shape   : [maps, rows, columns] of the stored numbers. `names` has one word for each map.
     scale   : largest magnitude. numbers: [map][row][column], NaN and inf as words, or None and
     bytes   : base64 of signed bytes, 127 the scale, -128 what is not finite.
     windows : [top, left, height, width] of each pooling window, in rows and columns of the picture.
@@ -74,7 +75,7 @@ class Maps:
 
 @dataclass
 class Statistics:
-    """A table, one row for each channel: columns are {name, values, used, run, edge}; `used` marks those that y was
+    """A table with one row per channel. Columns are {name, values, used, run, edge}; `used` marks the values that y was
     computed with. `interval`: [name of a mean, name of its variance] to draw beside each other."""
 
     title: str
@@ -88,7 +89,7 @@ class Statistics:
     type: str = "statistics"
 
     def __call__(self) -> Statistics:
-        """The table with its numbers as JSON."""
+        """Return the table with its numbers as JSON."""
         columns = [
             column | {"values": [_four(v) for v in column["values"]]} for column in self.columns
         ]
@@ -100,7 +101,7 @@ def _shared(count: int, side: int) -> int:
 
 
 def reduced(maps: np.ndarray, side: int) -> tuple[np.ndarray, int]:
-    """(maps, factor): squares of factor x factor numbers averaged, so that no map is longer than `side`."""
+    """Return (maps, factor): squares of factor x factor numbers are averaged so that no map is longer than `side`."""
     factor = _shared(max(maps.shape[-2:]), side)
     if factor == 1:
         return np.array(maps, np.float64), 1
@@ -112,7 +113,7 @@ def reduced(maps: np.ndarray, side: int) -> tuple[np.ndarray, int]:
             total = np.add.reduceat(total, starts, axis) / (
                 counts[:, None] if axis == -2 else counts
             )
-        else:  # the same sums, several times as fast
+        else:  # the same sums, several times faster
             parts = [
                 total[..., k::factor, :] if axis == -2 else total[..., k::factor]
                 for k in range(factor)
@@ -122,7 +123,7 @@ def reduced(maps: np.ndarray, side: int) -> tuple[np.ndarray, int]:
 
 
 def encoded(maps: np.ndarray) -> dict[str, Any]:
-    """`scale`, `numbers` and `bytes` of Maps."""
+    """Return `scale`, `numbers` and `bytes` of Maps."""
     finite = np.isfinite(maps)
     scale = float(np.abs(maps[finite]).max(initial=0))
     if maps.size <= EXACT:
@@ -143,7 +144,7 @@ def _four(value: float) -> Any:
 
 
 def described(title: str, maps: np.ndarray, names: list[str]) -> str:
-    """What a person sees at a glance, in words."""
+    """Return a short description of the picture for a screen reader."""
     count, rows, columns = maps.shape
     what = f"{title}: {count} {'map' if count == 1 else 'maps'} of {rows} by {columns} numbers"
     finite = np.isfinite(maps)
@@ -175,10 +176,11 @@ def _caption(*parts: str) -> str:
     return text[:1].upper() + text[1:] + "."
 
 
-# -- where a pooling looks ---------------------------------------------------------------------------------------------
+# -- the windows of a pooling ------------------------------------------------------------------------------------------
 @dataclass
 class Crop:
-    """The part of a pooled map that is shown: `rows` and `columns` are slices, `out` slices of windows inside them."""
+    """The visible part of a pooled map: `rows` and `columns` are slices of the map, `out` slices of the windows
+    inside."""
 
     rows: slice
     columns: slice
@@ -191,7 +193,7 @@ class Crop:
 def _edges(
     op: str, size: tuple[int, ...], out: tuple[int, ...], attrs: dict[str, Any]
 ) -> list[tuple[Any, Any]]:
-    """(starts, ends) of the windows along rows and columns, cut off at the border."""
+    """Return (starts, ends) of the windows along rows and columns, clipped at the border."""
     found: list[tuple[Any, Any]] = []
     if op.removeprefix("_").startswith("adaptive"):
         for n, o in zip(size, out):
@@ -221,7 +223,8 @@ def _windows(size: tuple[int, ...], attrs: dict[str, Any]) -> Any:
 
 
 def _span(starts: Any, ends: Any, n: int, most: int) -> tuple[int, int, int, int]:
-    """(first, past the last position; first, past the last window) of the middle windows that fit into `most`."""
+    """Return (first position, end position; first window, end window) of the middle windows that fit into `most`
+    positions."""
     if n <= most:
         return 0, n, 0, len(starts)
     count = len(starts)
@@ -235,7 +238,7 @@ def _span(starts: Any, ends: Any, n: int, most: int) -> tuple[int, int, int, int
 
 
 def crop_of(sizes: cards.Sizes) -> Crop:
-    """The middle of a pooled map, so many windows that each can be seen."""
+    """Return the middle of a pooled map with few enough windows that each can be seen."""
     size = sizes.x[-2:]
     edges = _edges(sizes.op, size, sizes.y[-2:], sizes.attrs)
     (top, bottom, i0, i1), (left, right, j0, j1) = (
@@ -268,7 +271,8 @@ def crop_of(sizes: cards.Sizes) -> Crop:
 
 
 def winners(sizes: cards.Sizes, x: np.ndarray, crop: Crop) -> list[Any]:
-    """For each map the places that won a window of the crop: [[row, column, how many], …]."""
+    """Return for each map the positions that are the maximum of a window in the crop: [[row, column, how many windows],
+    …]."""
     planes = np.ascontiguousarray(images(sizes.op, x)[: POOL[0]])
     won = kernels.max_indices(planes, _windows(planes.shape[-2:], sizes.attrs))
     marks = []
@@ -299,7 +303,7 @@ class View:
 def feature_maps(
     view: View, what: str, array: np.ndarray, run: int, edge: str | None
 ) -> Callable[[], Maps]:
-    """Makes the picture when the trace is made; of `array` a small copy is enough for that."""
+    """Return a function that makes the picture when the trace is made; only a small copy of `array` is kept for it."""
     sizes, crop, (most, side) = view.sizes, view.crop, view.detail
     planes = images(sizes.op, array)
     channels, height, count = (
@@ -343,7 +347,7 @@ def feature_maps(
 
 
 def images(op: str, array: np.ndarray) -> np.ndarray:
-    """The maps of the first image, (channels, rows, columns); a sequence is a map of one row."""
+    """Return the maps of the first image, (channels, rows, columns); a sequence is a map of one row."""
     if op == "convolution":
         image = array[0]
         return image[:, None, :] if image.ndim == 2 else image
@@ -353,7 +357,7 @@ def images(op: str, array: np.ndarray) -> np.ndarray:
 def kernel_maps(
     view: View, what: str, weight: np.ndarray, run: int, edge: str | None
 ) -> Callable[[], Maps]:
-    """Each kernel of the first filters and channels; a filter is a row."""
+    """Draw the kernels of the first filters and channels; each filter is a row."""
     groups = view.sizes.attrs["groups"]
     weight = weight[:, :, None] if weight.ndim == 3 else weight
     first, second, height, _ = weight.shape
@@ -364,7 +368,7 @@ def kernel_maps(
         other = a // (first // groups) * second + b
         return f"filter {a}" if second == 1 == groups else f"filter {a} ← channel {other}"
 
-    def picture() -> Maps:  # what it uses holds no weight
+    def picture() -> Maps:  # holds no reference to the weight
         names, title = (
             [name(a, b) for a in range(rows) for b in range(columns)],
             TITLES[what, run > 0],
@@ -386,7 +390,7 @@ def kernel_maps(
 
 # -- statistics --------------------------------------------------------------------------------------------------------
 def rows_of(x: np.ndarray) -> np.ndarray:
-    """What each mean is taken over, as the rows of a matrix; the first rows only."""
+    """Return what each mean is taken over as the rows of a matrix; only the first rows."""
     part = np.moveaxis(x[:, :MOST_ROWS], 1, 0)
     return np.asarray(part, np.float64).reshape(part.shape[0], -1)
 
@@ -394,7 +398,7 @@ def rows_of(x: np.ndarray) -> np.ndarray:
 def column(
     name: str, values: Any, used: bool, rows: int, run: int = 0, edge: str | None = None
 ) -> dict[str, Any]:
-    """One column; the values are a copy, which the finished table writes out."""
+    """Return one column; its values are a copy, which the finished table writes out."""
     return {
         "name": name,
         "values": np.array(np.ravel(values)[:rows]),
@@ -405,7 +409,7 @@ def column(
 
 
 def statistics(view: View, columns: dict[str, tuple[Any, bool]]) -> Statistics:
-    """A table of `columns`: name -> (one number for each channel, whether y was computed with it)."""
+    """Return a table of `columns`: name -> (one number per channel, whether y was computed with it)."""
     training, total = bool(view.sizes.attrs.get("training", True)), view.sizes.x[1]
     scale = not any("mean" in name for name in columns)
     title = "scale and shift" if scale else "mean and variance"

@@ -1,4 +1,4 @@
-"""Cards of max and average pooling, with windows of one size and adaptive ones."""
+"""Cards of max and average pooling, with fixed and adaptive window sizes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _pool_sizes(
 
 
 def _windowed(sizes: Sizes) -> tuple[str, str, list[Line]]:
-    """(the numbers that a window reads, in TeX; the same as a range of u, v; lines about the output size)."""
+    """Return (the numbers that a window reads, in TeX; the same as a range of u, v; lines about the output size)."""
     kernel, stride, padding, dilation = _pool_sizes(sizes)
     x = rf"x_{{{indices('c', [place(*p) for p in zip(OUT, KERNEL, stride, dilation, padding)])}}}"
     window = r",\, ".join(rf"0 \le {u} < {k}" for u, k in zip(KERNEL, kernel))

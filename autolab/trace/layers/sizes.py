@@ -1,4 +1,4 @@
-"""What the cards share: the record of sizes that fills one in, its lines, and pieces of their words and TeX."""
+"""Shared by the cards: the sizes that fill in a card, its lines, and pieces of text and TeX."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ OUT, KERNEL, IN = (
     "ij",
     "uv",
     "rs",
-)  # letters of a position in the result, in the kernel, in the input
+)  # index letters for a position in the result, in the kernel, in the input
 SIDES = {1: ("length",), 2: ("height", "width")}
 
 
 class Line(NamedTuple):
-    """One line of a card: what it is about, a sentence, a formula ("" where words are enough)."""
+    """One line of a card: its topic, a sentence, a formula ("" if words are enough)."""
 
     name: str
     text: str
@@ -25,7 +25,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a card is filled in with. `weight` is None where there is none; `attrs` are the operation's arguments."""
+    """The data that fills in a card. `weight` is None if there is none; `attrs` are the operation's arguments."""
 
     op: str
     x: tuple[int, ...]
@@ -36,13 +36,13 @@ class Sizes:
 
 
 def per_side(value: Any, dims: int) -> tuple[int, ...]:
-    """An argument such as stride as one number for each dimension that the window moves along."""
+    """Return an argument such as stride as one number for each spatial dimension."""
     values = (value,) if isinstance(value, int) else tuple(value)
     return values * dims if len(values) == 1 else values
 
 
 def times(numbers: Iterable[int]) -> str:
-    """2 × 3 × 4 = 24"""
+    """Return a product as text: 2 × 3 × 4 = 24."""
     numbers = list(numbers)
     product = f"{math.prod(numbers):,}"
     return product if len(numbers) == 1 else f"{' × '.join(map(str, numbers))} = {product}"
@@ -53,7 +53,7 @@ def _term(factor: int, letter: str) -> str:
 
 
 def place(i: str, u: str, stride: int, dilation: int, padding: int) -> str:
-    """Where in the input window `i` reads with kernel position `u`: 2i + u - 1."""
+    """Return the input position that window `i` reads with kernel position `u`: 2i + u - 1."""
     return f"{_term(stride, i)}+{_term(dilation, u)}" + (f"-{padding}" if padding else "")
 
 
@@ -68,7 +68,8 @@ def by(values: Sequence[int]) -> str:
 
 
 def lines_per_side(dims: int, formula: Any, note: str) -> list[Line]:
-    """Output size: one line where the sides agree. `formula(side, letter)` is its TeX after the letter."""
+    """Return the lines about the output size: one line if the sides agree. `formula(side, letter)` is the TeX after the
+    letter."""
     letters = "HW" if dims == 2 else "L"
     made = [formula(side, letter) for side, letter in enumerate(letters)]
     if dims == 2 and formula(1, "H") == made[0]:

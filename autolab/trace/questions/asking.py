@@ -1,8 +1,8 @@
-"""Questions about a trace: what is asked, from which step on it would be seen, the answer, and what typical wrong
-answers come from.
+"""Questions about a trace: text, the step from which the answer would be visible, the answer, and the causes of typical
+wrong answers.
 
-The wrong answers are computed from the trace as well. One that cannot be told from the right answer, or from another
-wrong one, is left out: nothing would be known of who gives it."""
+The wrong answers are also computed from the trace. A wrong answer that equals the right one or another wrong one is
+left out, because it would not show which mistake was made."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ Answer = Any
 @dataclass(frozen=True)
 class Question:
     """kind   : "value", "grad", "shape", "state" or "next".
-    node   : id of the node that it is about.
-    until  : index of the first frame that would tell; this one and all later ones are hidden.
-    shows  : index of the frame that tells it.
+    node   : id of the node asked about.
+    until  : index of the first frame that gives the answer away; it and all later ones are hidden.
+    shows  : index of the frame that shows the answer.
     text   : one sentence, names between backquotes.
-    form   : how it is answered: "number" (one, or as many as the tensor has), "shape", "choice" or "node".
+    form   : type of answer: "number" (one, or as many as the tensor has), "shape", "choice" or "node".
     answer : the answer, as JSON; said: in words.
-    choices: (answer, words) of what may be chosen.
+    choices: (answer, words) of the options.
     wrong  : (answer, why it is wrong) of typical wrong answers.
     """
 
@@ -53,7 +53,7 @@ class Question:
     wrong: tuple[tuple[Answer, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields as plain data, and the tolerance of numbers."""
+        """Return the fields as plain data, with the tolerance for numbers."""
         pairs = {
             "choices": [list(pair) for pair in self.choices],
             "wrong": [list(pair) for pair in self.wrong],
@@ -62,11 +62,11 @@ class Question:
 
 
 def question(trace: Trace, wanted: str, kind: str, step: int = 0) -> Question:
-    """The question of a kind about the node that is called `wanted` (a name, or a node's name as shown), the first that
-    is open after frame `step`, else the first of all.
+    """Return the question of a kind about the node called `wanted` (a name, or a node's label): the first one not yet
+    answered after frame `step`, else the first of all.
 
-    Raises ValueError for a kind that there is not, where no node is called so, and where there is nothing to ask: a
-    value that was given, a gradient that does not come, numbers that are too many.
+    Raises ValueError for an unknown kind or node, and if there is nothing to ask: the value was given, no gradient
+    comes, or there are too many numbers.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> asked = question(torch.trace.trace(x * x), "x", "grad")
@@ -214,7 +214,7 @@ def _state(trace: Trace, node: Node) -> Iterator[Question]:
         if not frames:
             continue
         state = trace.states(frames[-1])[node.id]
-        if state not in kinds:  # a pass that ended by an error
+        if state not in kinds:  # a pass that ended with an error
             continue
         verb = "would have become" if rehearsed else "has become"
         text = f"What {verb} of the gradient of `{node.label}` after {_which(trace, begun.run)}?"
@@ -234,7 +234,7 @@ def _state(trace: Trace, node: Node) -> Iterator[Question]:
 
 
 def _next(trace: Trace, node: Node) -> Iterator[Question]:
-    """What follows a node that was computed, or whose rule has run: once a pass."""
+    """Return, for each pass, what follows after a node was computed or its rule has run."""
     choices = tuple((n.id, n.label) for n in trace.nodes if n.kind in ("op", "leaf", "update"))
     found = False
     for run in (0, *(p.run for p in trace.passes)):
@@ -268,7 +268,7 @@ def _next(trace: Trace, node: Node) -> Iterator[Question]:
 
 
 def _runs(frame: Frame, run: int) -> bool:
-    """Whether an operation runs in a frame of a pass; 0 is the forward pass."""
+    """Return whether an operation runs in a frame of a pass; 0 is the forward pass."""
     return (
         frame.event == "compute" if run == 0 else frame.run == run and frame.event == "contribution"
     )
@@ -284,7 +284,7 @@ _KINDS: dict[str, Callable[[Trace, Node], Iterator[Question]]] = {
 
 
 def _which(trace: Trace, run: int) -> str:
-    """Which backward pass, in words."""
+    """Return which backward pass it is, in words."""
     if len(trace.passes) == 1:
         return "the backward pass"
     place = [p.run for p in trace.passes].index(run) + 1
@@ -292,7 +292,7 @@ def _which(trace: Trace, run: int) -> str:
 
 
 def _computed(trace: Trace, node: Node) -> int:
-    """The frame in which a node is computed, or changed. Raises ValueError for what was given."""
+    """Return the frame in which a node is computed or changed. Raises ValueError for a node that was given."""
     for frame in trace.frames:
         if (
             frame.event == "compute"
@@ -341,7 +341,7 @@ def _alike(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def _alone(right: Any, wrong: list[tuple[Any, str]], alike: Callable[[Any, Any], bool]) -> Any:
-    """The wrong answers that are no right answer and of which only one reason is known."""
+    """Return the wrong answers that are not right answers and that have only one possible reason."""
     wrong = [(item, why) for item, why in wrong if not alike(item, right)]
     several = [
         any(alike(item, other) and why != because for other, because in wrong)

@@ -1,5 +1,5 @@
-"""Typical wrong answers to questions about a trace, each with the sentence that says what is wrong about it, never what
-is right."""
+"""Typical wrong answers to questions about a trace. Each comes with a sentence that says what is wrong, without giving
+the answer."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ _PASS_ON = {
     "reshape",
     "unsqueeze",
     "squeeze",
-}  # as many numbers, each as it was
+}  # the same count of numbers, all unchanged
 
 
 def of_gradient(again: Again, node: Node, arrivals: list[Frame]) -> Iterator[Guess]:
-    """arrivals: the frames of one pass that bring `node` a gradient; the last one tells all of it."""
+    """Return wrong answers about a gradient. arrivals: the frames of one pass that bring `node` a gradient; the last
+    one shows the total."""
     own = [
         (f, again.edge(f.edge), array_of(f.value))
         for f in arrivals
@@ -46,7 +47,7 @@ def of_gradient(again: Again, node: Node, arrivals: list[Frame]) -> Iterator[Gue
             f"`{node.label}.grad` was not empty before this pass, and backward() adds to what is there.",
         )
     if before is not None and before.any():
-        sent = []  # whatever else is forgotten, it is forgotten of a sum
+        sent = []  # for a sum, every forgotten factor is forgotten in each term
     if len(sent) > 1:
         yield from _paths_forgotten(again, node, own)
         yield from _one_of(again, node, sent)
@@ -64,7 +65,7 @@ def of_gradient(again: Again, node: Node, arrivals: list[Frame]) -> Iterator[Gue
 
 
 def _before(again: Again, node: Node, arrivals: list[Frame]) -> Any:
-    """What the `.grad` of a leaf held before a pass."""
+    """Return the `.grad` of a leaf before a pass."""
     last = arrivals[-1]
     if last.event != "accumulate":
         return None
@@ -78,7 +79,7 @@ def _before(again: Again, node: Node, arrivals: list[Frame]) -> Any:
 def _paths_forgotten(
     again: Again, node: Node, own: list[tuple[Frame, Edge, Any]]
 ) -> Iterator[Guess]:
-    """Yield what comes out if a path is forgotten further up: a contribution to a child that has several."""
+    """Yield the results if a path is forgotten further up: one contribution to a child that has several."""
     total: Any = sum(value for _, _, value in own)
     for child in dict.fromkeys(edge.child for _, edge, _ in own):
         mine = [(frame, edge) for frame, edge, _ in own if edge.child == child]
@@ -103,7 +104,7 @@ def _paths_forgotten(
 
 
 def _one_of(again: Again, node: Node, sent: list[tuple[Edge, np.ndarray]]) -> Iterator[Guess]:
-    """One contribution, or all but one."""
+    """Yield the results of one contribution alone, or of all but one."""
     children = [again.trace.node(edge.child).label for edge, _ in sent]
     for i, (_, value) in enumerate(sent):
         if len(set(children)) == 1:
@@ -130,7 +131,7 @@ def _one_of(again: Again, node: Node, sent: list[tuple[Edge, np.ndarray]]) -> It
 def _of_rules(
     again: Again, node: Node, sent: list[tuple[Edge, np.ndarray]], arrivals: list[Frame]
 ) -> Iterator[Guess]:
-    """Mistakes in the chain rule, made along every edge alike."""
+    """Yield the results of chain-rule mistakes, made along every edge alike."""
     child = again.trace.node(sent[0][0].child)
     of = f"`{child.label}`" if len(sent) == 1 else "what uses it"
     total: Any = sum(value for _, value in sent)
@@ -197,7 +198,7 @@ def _of_sizes(node: Node, child: Node, total: np.ndarray) -> Iterator[Guess]:
 
 
 def _of_another_time(again: Again, edge: Edge, arrived: np.ndarray) -> Iterator[Guess]:
-    """The rule with a value that an operand has before or after a change in place."""
+    """Yield the result of a rule that uses an operand's value before or after an in-place change."""
     try:
         operands = again.operands(edge.child)
     except Unknown:
@@ -220,7 +221,7 @@ def _of_another_time(again: Again, edge: Edge, arrived: np.ndarray) -> Iterator[
 
 
 def _arrived(again: Again, edge: Edge, arrivals: list[Frame]) -> np.ndarray | None:
-    """The gradient that had arrived at an edge's child when its rule ran."""
+    """Return the gradient that had arrived at an edge's child when its rule ran."""
     at = next(f for f in arrivals if f.edge == edge.id)
     frames = again.trace.frames[: at.index]
     found = next(
@@ -235,7 +236,7 @@ def _arrived(again: Again, edge: Edge, arrivals: list[Frame]) -> np.ndarray | No
 
 
 def of_value(again: Again, node: Node) -> Iterator[Guess]:
-    """Of what an operation computes, or an update makes of a leaf."""
+    """Return wrong answers about the result of an operation, or about a leaf after an update."""
     if node.kind == "update" or node.kind == "leaf":
         yield from _of_update(again, node)
         return
@@ -301,7 +302,7 @@ def of_value(again: Again, node: Node) -> Iterator[Guess]:
 def _run(again: Again, node: Node, operands: list[np.ndarray], why: str) -> Iterator[Guess]:
     try:
         yield again.result(node.id, operands), why
-    except Exception:  # shapes that do not go together: nobody answers that
+    except Exception:  # incompatible shapes: no learner would answer that
         return
 
 
@@ -372,7 +373,7 @@ def of_shape(again: Again, node: Node) -> Iterator[tuple[tuple[int, ...], str]]:
 
 
 def of_state(node: Node, state: str, others: list[str]) -> Iterator[tuple[str, str]]:
-    """For each other state, why the gradient of `node` is not in it. state: the right one."""
+    """Return for each other state why the gradient of `node` is not in it. state: the right one."""
     comes, x = state not in ("none", "never"), f"`{node.label}`"
     leaf = node.kind != "op"
     if leaf or state != "accumulated":
@@ -406,7 +407,7 @@ def of_state(node: Node, state: str, others: list[str]) -> Iterator[tuple[str, s
 
 
 def of_next(again: Again, run: int, after: Frame, others: list[str]) -> Iterator[tuple[str, str]]:
-    """For each other node, why it is not the one that runs in frame `after`."""
+    """Return for each other node why it is not the one that runs in frame `after`."""
     trace = again.trace
     ran = {
         f.node

@@ -25,9 +25,9 @@ ENTRIES = 256
 
 @dataclass(frozen=True)
 class Path:
-    """One path. nodes: their names, from the leaf to the result. edges: ids. factors: the local derivative along each
-    edge, None where it is not known. product: of shape (numbers in the result, numbers in the leaf); None where a
-    factor is not known."""
+    """One path. nodes: their names, from the leaf to the result. edges: ids. factors: the local derivative along
+    each edge, None if unknown. product: of shape (numbers in the result, numbers in the leaf); None if a factor is
+    unknown."""
 
     nodes: tuple[str, ...]
     edges: tuple[str, ...]
@@ -42,11 +42,10 @@ class Path:
 class Paths:
     """All paths between two nodes.
 
-    count   : how many there are. paths: all of them where there are at most 50, else the largest; of tensors none,
-              where there are more.
-    gradient: the sum of their products, of shape (numbers in the result, numbers in the leaf); None where a local
-    derivative is not known. by_path, in_reverse: how many multiplications of numbers it takes to multiply along each
-    path, and to go back once (whole Jacobians; the rules of operations on tensors take fewer).
+    count   : number of paths. paths: all paths if there are at most 50; else the largest, or none for tensors.
+    gradient: the sum of their products, of shape (numbers in the result, numbers in the leaf); None if a local
+        derivative is unknown. by_path, in_reverse: number of scalar multiplications along each path separately, and in
+        one reverse pass (whole Jacobians; the rules of operations on tensors take fewer).
     """
 
     count: int
@@ -71,8 +70,8 @@ def _shown(product: np.ndarray | None) -> str:
 
 
 def local_derivatives(trace: Trace) -> dict[str, np.ndarray]:
-    """Edge id -> the derivative of its child by its parent, as a matrix (numbers in the child, numbers in the parent);
-    only what is known."""
+    """Return edge id -> the known derivative of its child with respect to its parent, as a matrix (numbers in the
+    child, numbers in the parent)."""
     again, found = Again(trace), {}
     for edge in trace.edges:
         if edge.differentiable and not edge.update and _sizes(trace, edge) is not None:
@@ -86,7 +85,7 @@ def local_derivatives(trace: Trace) -> dict[str, np.ndarray]:
 
 
 def to_json(derivatives: dict[str, np.ndarray]) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the derivatives as plain data."""
     return {
         edge: [[number(item) for item in row] for row in matrix]
         for edge, matrix in derivatives.items()
@@ -101,7 +100,7 @@ def _sizes(trace: Trace, edge: Edge) -> tuple[int, int] | None:
 
 
 def paths(trace: Trace, leaf: str, result: str, derivatives: dict[str, np.ndarray]) -> Paths:
-    """The paths from node `leaf` to node `result` (ids). derivatives: what `local_derivatives` gave.
+    """Return the paths from node `leaf` to node `result` (ids). derivatives: the result of `local_derivatives`.
 
     Raises ValueError where no gradient can flow from one to the other.
 
@@ -121,11 +120,11 @@ def paths(trace: Trace, leaf: str, result: str, derivatives: dict[str, np.ndarra
     order = sorted(
         {n for edge in edges for n in (edge.parent, edge.child)}, key=lambda n: int(n[1:])
     )
-    down, up = {leaf: 1}, {result: 1}  # numbers of paths from the leaf, and to the result
+    down, up = {leaf: 1}, {result: 1}  # number of paths from the leaf, and to the result
     best: dict[str, list[tuple[Edge, ...]]] = {leaf: [()]}
     begun = any(
         e.parent == leaf and e.id in derivatives for e in edges
-    )  # of a big tensor nothing is known
+    )  # the derivatives of a big tensor are not known
     total: dict[str, np.ndarray | None] = {leaf: np.eye(size[leaf]) if begun else None}
     scalar = all(size[n] == 1 for n in order)
     for node in order:
@@ -155,8 +154,8 @@ def paths(trace: Trace, leaf: str, result: str, derivatives: dict[str, np.ndarra
 
 
 def between(trace: Trace, leaf: str, result: str) -> list[Edge]:
-    """The edges on all paths along which a gradient can flow from `result` to `leaf`. Raises ValueError where there are
-    none."""
+    """Return the edges on all paths along which a gradient can flow from `result` to `leaf`. Raises ValueError if there
+    are none."""
     reached, leads = {leaf}, {result}
     edges = [edge for edge in trace.edges if edge.differentiable and not edge.update]
     edges.sort(key=lambda edge: int(edge.child[1:]))  # parents come before children

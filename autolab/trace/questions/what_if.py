@@ -1,5 +1,4 @@
-"""A recorded run again with other numbers: of a leaf, a constant, or a learning rate. Nothing of the learner's
-is touched, only numbers are worked out.
+"""Rerun a trace with other numbers: a leaf, a constant, or a learning rate. The learner's tensors are not touched.
 
 `static/replay.js` does the same on a page, for a few operations."""
 
@@ -19,7 +18,7 @@ from ..values import short
 
 
 class _Run:
-    """values: what the nodes that changed have become."""
+    """One rerun. values: the new values of the nodes that changed."""
 
     def __init__(self, trace: Trace, edits: dict[str, Any]):
         self.trace, self.again, self.edits = trace, Again(trace), edits
@@ -28,7 +27,7 @@ class _Run:
         }
         self.held: dict[
             str, tuple[np.ndarray | None, bool]
-        ] = {}  # leaf -> what its `.grad` holds, and whether that is another than recorded
+        ] = {}  # leaf -> its `.grad`, and whether that differs from the recording
         self.passes: dict[int, dict[str, np.ndarray] | None] = {}
 
     def value(self, node: str) -> np.ndarray | None:
@@ -58,7 +57,7 @@ class _Run:
                 ) from None
 
     def backward(self, run: int) -> dict[str, np.ndarray] | None:
-        """All gradients of one pass, None where nothing that has to do with it has changed."""
+        """Return all gradients of one pass; None if nothing that affects it has changed."""
         frames = [f for f in self.trace.frames if f.run == run and f.phase == "backward"]
         children = dict.fromkeys(f.node for f in frames if f.event == "contribution")
         if not any(child in self.values or self.touched(child) for child in children):
@@ -110,10 +109,10 @@ class _Run:
 
 
 def rerun(trace: Trace, edits: dict[str, Any]) -> dict[str, np.ndarray]:
-    """What becomes of the nodes that change. edits: node id -> an array of its shape, or of an optimizer's update
-    {"lr": rate}.
+    """Return the new values of the nodes that change. edits: node id -> an array of its shape, or {"lr": rate} for an
+    optimizer's update.
 
-    Raises Unknown where something on the way cannot be run again.
+    Raises Unknown if a node in between cannot be run again.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> rerun(torch.trace.trace(x * x), {"n0": np.float32(4)})["n1"].item()
@@ -133,7 +132,7 @@ def rerun(trace: Trace, edits: dict[str, Any]) -> dict[str, np.ndarray]:
 
 
 def answer(trace: Trace, message: dict[str, Any]) -> dict[str, Any]:
-    """What a page is told that asks for a run with `message["edits"]`."""
+    """Return the reply to a page that asks for a rerun with `message["edits"]`."""
     from ..values import Value
 
     edits: dict[str, Any] = {}
@@ -160,14 +159,13 @@ def answer(trace: Trace, message: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """A graph with another number, beside what was recorded; `Explorer.what_if` returns it.
+    """Results with another number next to the recorded ones; `Explorer.what_if` returns it.
 
-    changes  : name -> (before, after), numbers or arrays, of all that changed, the number itself first.
-    result   : the name of the last result that changed; "" where nothing did.
+    changes  : name -> (before, after), numbers or arrays, of all changed nodes, the edited one first.
+    result   : the name of the last result that changed; "" if none did.
     moved    : by how much the number was moved; None for a learning rate.
-    predicted: what the gradient says that the result changes by: gradient times `moved`. None where no gradient leads
-    there.
-    happened : what it changes by. None where the result is more than one number, or did not change.
+    predicted: the change of the result according to the gradient: gradient times `moved`. None if there is no gradient.
+    happened : the actual change. None if the result has more than one number, or did not change.
     """
 
     changes: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
@@ -194,13 +192,13 @@ class WhatIf:
 def changed(
     trace: Trace, node: str, value: Any, at: tuple[int, ...], derivatives: dict[str, Any]
 ) -> WhatIf:
-    """A run with another number for a leaf or a constant, or as learning rate.
+    """Rerun with another number for a leaf, a constant or a learning rate, and return what changed.
 
     node: its id; "lr" for the learning rate of every step. value: a number, or an array of the node's shape; at: the
-    one number that is meant. derivatives: edge id -> local derivative, of `paths.local_derivatives`.
+        index of the number to change. derivatives: edge id -> local derivative, of `paths.local_derivatives`.
 
-    Raises ValueError for what is no number that was given, for a shape that is not the node's, and where something on
-    the way cannot be run again.
+    Raises ValueError if the node is not a given number, if the shape is not the node's, and if a node in between cannot
+    be run again.
     """
     edits, moved = _edits(trace, node, value, at)
     try:
@@ -243,7 +241,7 @@ def changed(
 def _edits(
     trace: Trace, node: str, value: Any, at: tuple[int, ...]
 ) -> tuple[dict[str, Any], np.ndarray | None]:
-    """What `rerun` takes, and by how much the number was moved."""
+    """Return the edits for `rerun`, and by how much the number was moved."""
     if node == "lr":
         steps = [
             one.id
@@ -299,7 +297,7 @@ def _predicted(
 
 
 def _plain(array: Any) -> Any:
-    """One number as it is, several as an array."""
+    """Return one number as a number, several as an array."""
     return float(array) if array is not None and np.ndim(array) == 0 else array
 
 
