@@ -15,7 +15,7 @@ PROGRAM = """
 import importlib, io, pkgutil, warnings
 import IPython, matplotlib.pyplot, numpy
 import without
-without.take_away()
+without.remove_features()
 warnings.simplefilter("ignore")
 
 import autolab as torch

@@ -23,7 +23,7 @@ def forms(repository: str) -> list[str]:
     return [f"{owner}.github.io/{name}", *(f"{host}/{repository}" for host in hosts)]
 
 
-def stands() -> tuple[str, str]:
+def current_address() -> tuple[str, str]:
     """Return the repository's address and the branch from pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return project["project"]["urls"]["Repository"], project["tool"]["autolab"]["branch"]
@@ -31,12 +31,12 @@ def stands() -> tuple[str, str]:
 
 def colab(lesson: str) -> str:
     """Return the address that opens a lesson, such as "01_graphs", in Google Colab."""
-    repository, branch = stands()
+    repository, branch = current_address()
     return f"{repository.replace('https://github.com', 'https://colab.research.google.com/github')}/blob/{branch}/course/{lesson}.ipynb"
 
 
 def main() -> int:
-    before = stands()[0].removeprefix("https://github.com/")
+    before = current_address()[0].removeprefix("https://github.com/")
     if len(sys.argv) != 2 or sys.argv[1].count("/") != 1:
         print(f"usage: python tools/address.py OWNER/NAME     (now: {before})", file=sys.stderr)
         return 2

@@ -74,7 +74,7 @@ def cells(folder: Path) -> list[nbformat.NotebookNode]:
         ]
     for cell in found:
         if "colab" in cell.metadata.get("tags", ()):
-            repository, branch = address.stands()
+            repository, branch = address.current_address()
             cell.source = COLAB.format(archive=f"{repository}/archive/{branch}.zip")
             cell.metadata.update(FOLDED)
     return found

@@ -189,7 +189,7 @@ def rules() -> list[tuple[str, str]]:
     return [*pairs, (r"\x1b\[[0-9;]*m", "")]
 
 
-def said(outputs: list[dict[str, Any]], replacements: list[tuple[str, str]]) -> list[str]:
+def output_lines(outputs: list[dict[str, Any]], replacements: list[tuple[str, str]]) -> list[str]:
     """Return the lines that outputs print or show as text, sorted, because the order of widgets and prints may vary."""
     lines: list[str] = []
     for output in outputs:
@@ -215,7 +215,10 @@ def differences(lesson: str, cells: dict[str, tuple[int | None, list]]) -> list[
             continue
         failed = [f"{o['ename']}: {o['evalue']}" for o in outputs if o["output_type"] == "error"]
         wrong += [f"{lesson} {id}: {error}" for error in failed]
-        expected, found = said(cell["outputs"], replacements), said(outputs, replacements)
+        expected, found = (
+            output_lines(cell["outputs"], replacements),
+            output_lines(outputs, replacements),
+        )
         if expected != found and id not in DIFFERENT.get(lesson, {}):
             missing = [line for line in expected if line not in found][:3]
             new = [line for line in found if line not in expected][:3]
@@ -273,7 +276,7 @@ def walk(site: Path) -> list[str]:
             question = notebook.show('predict("01.q1")')
             if not question.get_by_role("radio").first.is_checked():
                 wrong.append("the answer to q1 is gone in the second visit")
-            told = "".join(said(notebook.cells()["11-07"][1], rules()))
+            told = "".join(output_lines(notebook.cells()["11-07"][1], rules()))
             print(f"second visit, without a network: {told}", flush=True)
             if "1 of" not in told:
                 wrong.append(f"progress does not count the answer of the first visit: {told}")

@@ -43,7 +43,7 @@ def images_and_labels(train):
     return digits.data[known].unsqueeze(1).double() / 255, digits.targets[known]
 
 
-def shaken(images, shake):
+def randomly_moved(images, shake):
     """Return the batch with each image moved differently."""
     return torch.stack([shake(image) for image in images])
 
@@ -74,7 +74,7 @@ def pretrain(epochs=EPOCHS):
         order, total = torch.randperm(len(images)), 0.0
         for batch in order[: steps * BATCH].split(BATCH):
             loss = torch.nn.functional.cross_entropy(
-                model(shaken(images[batch], shake)), labels[batch]
+                model(randomly_moved(images[batch], shake)), labels[batch]
             )
             optimizer.zero_grad()
             loss.backward()
@@ -86,7 +86,7 @@ def pretrain(epochs=EPOCHS):
     return model.eval()
 
 
-def file_of(state_dict):
+def safetensors_bytes(state_dict):
     """Return the bytes of a .safetensors file with these tensors, floats as float32. Source:
     https://github.com/huggingface/safetensors"""
     header, data = {"__metadata__": {"format": "pt"}}, b""
@@ -121,7 +121,7 @@ def main():
     images, labels = images_and_labels(train=False)
     with torch.no_grad():
         right = int((model(images).argmax(1) == labels).sum())
-    content = file_of(model.state_dict())
+    content = safetensors_bytes(model.state_dict())
     print(
         f"test accuracy on the digits 0 to 4: {right} of {len(labels)}, {100 * right / len(labels):.3f} %"
     )

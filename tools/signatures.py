@@ -196,7 +196,7 @@ def _dtype(prefix, argument):
     return str(argument.type).replace("List[int]", "_int | _size" if argument.N else "List[int]")
 
 
-def written(form):
+def signature_text(form):
     """Return one signature as text. Return None for types that autolab lacks: names of dimensions, symbolic numbers."""
     parts, star = [], False
     for name, text, default, only in form:
@@ -220,7 +220,7 @@ def as_method(form):
     return re.sub(r"(, )?\*$", "", form).strip()
 
 
-def worth(forms):
+def needs_checks(forms):
     """Return whether the signatures need checks beyond tensors and numbers."""
     parts = [part for form in forms for part in form.split(", ") if part]
     return any(
@@ -254,7 +254,11 @@ def lines():
         for name in sorted(n for n in names if callable(getattr(module, n, None))):
             texts = TYPED_BY_HAND.get((space, name))
             texts = (
-                list(dict.fromkeys(t for t in map(written, forms[name] or ()) if t is not None))
+                list(
+                    dict.fromkeys(
+                        t for t in map(signature_text, forms[name] or ()) if t is not None
+                    )
+                )
                 if texts is None
                 else texts
             )
@@ -269,7 +273,9 @@ def lines():
                 texts = [t for t in texts if " requires_grad" not in t or OPTIONS in t]
             composed = not hasattr(getattr(module, name), "op")
             by_hand = (space, name) in TYPED_BY_HAND and texts
-            checked = by_hand or composed and any(texts) or worth(texts + derived * (space == "m"))
+            checked = (
+                by_hand or composed and any(texts) or needs_checks(texts + derived * (space == "m"))
+            )
             if space == "f" and name in NUMBERS_FIRST:
                 texts = [text.replace("Tensor input", "operand input") for text in texts]
             if checked and not (space == "m" and texts == derived):

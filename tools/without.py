@@ -40,7 +40,7 @@ MISSING = (
 SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "AUTOLAB_PROGRESS": "off", "MPLBACKEND": "agg", "PATH": ""}
 
 
-def take_away() -> None:
+def remove_features() -> None:
     """Remove the features that a browser lacks from this process. Call it after NumPy and IPython are imported, because
     here they need these features."""
 
@@ -119,7 +119,7 @@ def main() -> int:
     ):  # these modules need more here than in a browser
         importlib.import_module(name)
 
-    take_away()
+    remove_features()
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         wrong = run(notebooks[0])

@@ -42,7 +42,7 @@ def complete(spaces: Mapping[str, Mapping[str, object]]) -> None:
             done.add(id(f))
             op = getattr(f, "op", None)
             if type(f) is FunctionType and isinstance(op, Op):
-                f.__doc__ = _of_record(
+                f.__doc__ = _operation_docstring(
                     op, name, f.__doc__, "self" if space == "Tensor." else "input"
                 )
             example = examples().get(space + name) or (
@@ -57,7 +57,7 @@ def methods(cls: type) -> dict[str, object]:
     return {name: f for base in reversed(cls.__mro__[:-1]) for name, f in vars(base).items()}
 
 
-def _of_record(op: Op, name: str, words: str | None, first: str) -> str:
+def _operation_docstring(op: Op, name: str, words: str | None, first: str) -> str:
     """Return the docstring of an operation: its first words, then the formulas and gradients from its record."""
     words = words or f"`{op.name}`. Source: torch.ops.aten.{name}."
     if name.endswith("_"):
@@ -65,18 +65,18 @@ def _of_record(op: Op, name: str, words: str | None, first: str) -> str:
     if not op.latex:
         return words
     gradients = [
-        f"`{_named(arg, first)}` gets ``{_filled(rule, first)}``"
+        f"`{_named(arg, first)}` gets ``{_fill_template(rule, first)}``"
         for arg, rule in op.vjp_latex.items()
     ]
     second = ", of the second's g1" if any("{g1}" in rule for rule in op.vjp_latex.values()) else ""
     backward = f" Of the result's gradient g{second}, {', '.join(gradients)}." if gradients else ""
-    return f"{words}\n\nIn LaTeX: ``{_filled(op.latex, first)}``.{backward}"
+    return f"{words}\n\nIn LaTeX: ``{_fill_template(op.latex, first)}``.{backward}"
 
 
 def _named(argument: str, first: str) -> str:
     return first if argument == "self" else argument
 
 
-def _filled(latex: str, first: str) -> str:
+def _fill_template(latex: str, first: str) -> str:
     """Return a LaTeX template with its placeholders filled in: `\\frac{{g}}{{self}}` becomes `\\frac{g}{input}`."""
     return _PLACEHOLDER.sub(lambda place: _named(place[1], first), latex)

@@ -16,7 +16,7 @@ from . import trees
 
 
 @contextlib.contextmanager
-def _no_random_numbers():
+def _refuse_random_numbers():
     """Raise RuntimeError at the end of the block if random numbers were drawn inside it."""
     before = default_generator.get_state()._array
     yield
@@ -60,7 +60,7 @@ def vmap(
         n, dims, flat, spec = _entries(in_dims, args)
         start = default_generator.get_state()
         rows = []
-        with _no_random_numbers() if randomness == "error" else contextlib.nullcontext():
+        with _refuse_random_numbers() if randomness == "error" else contextlib.nullcontext():
             for i in range(n):
                 if randomness == "same":
                     default_generator.set_state(start)
@@ -68,7 +68,7 @@ def vmap(
                 rows.append(func(*trees.unflatten(entry, spec), **kwargs))
         leaves, spec = [trees.flatten(row)[0] for row in rows], trees.flatten(rows[0])[1]
         dims = _spread("out_dims", out_dims, spec)
-        return trees.unflatten(map(_joined, zip(*leaves), dims), spec)
+        return trees.unflatten(map(_join_results, zip(*leaves), dims), spec)
 
     return mapped
 
@@ -101,7 +101,7 @@ def _entries(in_dims, args):
     return sizes[0], dims, flat, spec
 
 
-def _joined(column, d):
+def _join_results(column, d):
     """Return one result for all entries: stacked along dimension `d`, or the first entry's result if `d` is None."""
     stack, equal = NAMESPACES[""]["stack"], NAMESPACES[""]["equal"]
     if d is None:

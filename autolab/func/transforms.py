@@ -85,7 +85,7 @@ def _pair(output, has_aux, name):
     return output if has_aux else (output, None)
 
 
-def _pulled_back(func, args, argnums, has_aux):
+def _vjp(func, args, argnums, has_aux):
     """Return the result of `vjp` with respect to the arguments at the positions `argnums`."""
     level, places, args = _Level(), _positions(args, argnums), list(args)
     with enable_grad():
@@ -125,7 +125,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     Primals, result and v may be nested tuples, lists and dicts of tensors; v has the structure and shapes of the
     result. The returned function may be called any number of times. Raise RuntimeError for results that are not
     floating-point tensors. Source: torch.func.vjp."""
-    return _pulled_back(func, primals, range(len(primals)), has_aux)
+    return _vjp(func, primals, range(len(primals)), has_aux)
 
 
 def grad_and_value(
@@ -154,7 +154,7 @@ def grad_and_value(
                 raise fail(RuntimeError, message, "Reduce it: .sum() or .mean().")
             return result
 
-        value, pull_back, *aux = _pulled_back(number, args, argnums, has_aux)
+        value, pull_back, *aux = _vjp(number, args, argnums, has_aux)
         gradients = pull_back(_TORCH["ones_like"](value))
         gradient = gradients[0] if isinstance(argnums, int) else gradients
         return gradient, (value, *aux) if has_aux else value
@@ -200,7 +200,7 @@ def jacrev(
 
     @functools.wraps(func)
     def derived(*args):
-        output, pull_back, *aux = _pulled_back(func, args, argnums, has_aux)
+        output, pull_back, *aux = _vjp(func, args, argnums, has_aux)
         ys, spec_out = trees.flatten(output)
         xs, spec_in = trees.flatten(tuple(args[i] for i in _positions(args, argnums)))
         zeros = [_TORCH["zeros_like"](y) for y in ys]

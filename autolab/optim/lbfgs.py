@@ -87,7 +87,7 @@ class LBFGS(Optimizer):
         state.setdefault("H_diag", 1)
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
-            _turn(state, grad, group["history_size"])
+            _set_direction(state, grad, group["history_size"])
             previous_loss = state["prev_loss"] = loss
             slope = grad.dot(state["d"])
             lr = number(group["lr"])
@@ -96,7 +96,9 @@ class LBFGS(Optimizer):
                 break
             calls = 0
             if group["line_search_fn"] is not None:
-                loss, grad, calls = self._search(closure, state, loss, grad, slope, evaluations)
+                loss, grad, calls = self._line_search(
+                    closure, state, loss, grad, slope, evaluations
+                )
             else:
                 self._move(state["t"], state["d"])
                 # after the last iteration, the new loss is not needed
@@ -114,7 +116,7 @@ class LBFGS(Optimizer):
                 break
         return first_loss
 
-    def _search(self, closure, state, loss, grad, slope, evaluations):
+    def _line_search(self, closure, state, loss, grad, slope, evaluations):
         """Run the line search, and move the parameters to its end. Return (loss, gradient, calls of the closure)
         there."""
         group = self.param_groups[0]
@@ -140,7 +142,7 @@ class LBFGS(Optimizer):
         return loss, grad, calls
 
 
-def _turn(state, grad, size):
+def _set_direction(state, grad, size):
     """Set the search direction to -H * grad, where H is an estimate of the inverse Hessian from the last `size`
     steps."""
     if "prev_flat_grad" not in state:

@@ -259,7 +259,7 @@ class Optimizer:
         # This also covers the caller's arithmetic: inf and NaN in a gradient are not errors of this step.
         with np.errstate(all="ignore"):
             for group, parameter, grad in items:
-                self._check_state_lies_beside(parameter)
+                self._check_state_device(parameter)
                 if watcher is not None:
                     watcher.update(self, group, parameter, False)
                 with parameter._storage.device.backend:
@@ -267,7 +267,7 @@ class Optimizer:
                 if watcher is not None:
                     watcher.update(self, group, parameter, True)
 
-    def _check_state_lies_beside(self, parameter):
+    def _check_state_device(self, parameter):
         """Raise PyTorch's error if a parameter was moved to another device after its state was made."""
         device = parameter._storage.device
         for name, value in self.state.get(parameter, {}).items():

@@ -65,11 +65,11 @@ def shorten() -> None:
 
 def main() -> None:
     os.environ.update(without.SETTINGS)
-    import matplotlib.pyplot  # noqa: F401 (needs more before `take_away` than after)
+    import matplotlib.pyplot  # noqa: F401 (needs more before `remove_features` than after)
     import numpy  # noqa: F401
     from IPython.core import interactiveshell  # noqa: F401
 
-    without.take_away()
+    without.remove_features()
     warnings.simplefilter("ignore")
     cells = needed(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["cells"])
     session = Session()

@@ -167,7 +167,7 @@ def test_colab_installs_from_the_index_else_from_the_repository(monkeypatch):
     monkeypatch.setitem(sys.modules, "google.colab", sys)
     shell = type("Shell", (), {"system": staticmethod(tried.append)})
     exec(SOURCES["01_graphs"][1].source, {"get_ipython": lambda: shell})
-    repository, branch = address.stands()
+    repository, branch = address.current_address()
     archive = f"'autolab-kit @ {repository}/archive/{branch}.zip'"
     assert tried == [f"pip install -q autolab-kit || pip install -q {archive}"]
 

@@ -61,7 +61,7 @@ def blocks(request, monkeypatch):
     if request.param == "trimmed":
         monkeypatch.setattr(kernels, "SPARED", 0)
     if request.param == "filters":
-        monkeypatch.setattr(kernels, "_few", lambda columns, filters: True)
+        monkeypatch.setattr(kernels, "_is_small", lambda columns, filters: True)
     if request.param in ("threads", "filters"):
         monkeypatch.setattr(threads, "WORTH_IT", -1)
         monkeypatch.setattr(threads, "TINY", -1)

@@ -260,7 +260,7 @@ class Function(metaclass=_FunctionMeta):
         """Run forward without recording the operations inside it, and record the function as one node."""
         separate = cls.setup_context is not Function.setup_context
         if kwargs or separate:
-            args = _bound(cls.forward, args, kwargs, separate)
+            args = _bind_arguments(cls.forward, args, kwargs, separate)
         state = per_thread.state
         node = cls._backward_cls()
         tensors = [a for a in args if isinstance(a, Tensor)]
@@ -285,7 +285,7 @@ class Function(metaclass=_FunctionMeta):
             node._arguments = tuple(map(_meta, args))
             node.sequence_nr = next_sequence_nr()
         outputs = output if isinstance(output, tuple) else (output,)
-        outputs = _finished(node, tensors, outputs, recording)
+        outputs = _attach_outputs(node, tensors, outputs, recording)
         if recording:
             node.keep(tensors, outputs)
         if observe.observer is not None:
@@ -294,7 +294,7 @@ class Function(metaclass=_FunctionMeta):
         return outputs if isinstance(output, tuple) else outputs[0]
 
 
-def _bound(forward, args, kwargs, separate):
+def _bind_arguments(forward, args, kwargs, separate):
     """Return the arguments of `forward` by position, with defaults filled in. separate: `forward` takes no ctx."""
     ctx = () if separate else (None,)
     bound = inspect.signature(forward).bind(*ctx, *args, **kwargs)
@@ -312,7 +312,7 @@ def _meta(t):
     return (t._array.shape, t.dtype, t.device) if isinstance(t, Tensor) else None
 
 
-def _finished(node, tensors, outputs, recording):
+def _attach_outputs(node, tensors, outputs, recording):
     """Return the outputs for the caller, and attach the node to each differentiable output."""
     node.num_outputs = len(outputs)
     dirty, plain = _ids(node.dirty_tensors), _ids(node.non_differentiable)
@@ -340,7 +340,7 @@ def _output(node, nr, o, is_input, is_dirty):
     if is_input and node is None and o.requires_grad:
         return o.detach()
     if is_input and is_dirty:
-        return o if node is None else _changed(node, nr, o)
+        return o if node is None else _attach_changed_input(node, nr, o)
     if is_input:
         o = _as_view(o, o)
     elif o._view is not None and o._view.base is not None:
@@ -350,7 +350,7 @@ def _output(node, nr, o, is_input, is_dirty):
     return o
 
 
-def _changed(node, nr, t):
+def _attach_changed_input(node, nr, t):
     """Return the input `t`, which forward changed in place, with the node as its new history."""
     if t._req and t._node is None:
         raise fail(

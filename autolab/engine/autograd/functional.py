@@ -42,20 +42,20 @@ def _run(function, func, inputs, strict, create_graph):
     return xs, tuple_in, ys, tuple_out
 
 
-def _returned(items, was_tuple, create_graph):
+def _for_caller(items, was_tuple, create_graph):
     """Return `items` to the caller: as a tuple if `was_tuple`, and detached from the graph unless `create_graph`."""
     items = tuple(t if create_graph else t.detach() for t in items)
     return items if was_tuple else items[0]
 
 
-def _number(t, value, *before):
+def _filled_batch(t, value, *before):
     """Return a tensor of shape (*before, *t.shape) filled with `value`, on t's device and with t's dtype."""
     return wrap(filled(t._storage.device, value, (*before, *t._array.shape), t.dtype))
 
 
 def unit(t, position):
     """Return zeros shaped like `t` with a 1 at a flat position. As a gradient, it selects one row of the Jacobian."""
-    v = _number(t, 0)
+    v = _filled_batch(t, 0)
     with t._storage.device.backend:
         v._array.reshape(-1)[position] = 1
     return v
@@ -69,7 +69,7 @@ def gradients(outputs, inputs, vectors, create_graph):
     if live:
         ys, vs = zip(*live)
         grads = grad(ys, inputs, vs, True, create_graph, allow_unused=True)
-    return tuple(_number(x, 0) if g is None else g for g, x in zip(grads, inputs))
+    return tuple(_filled_batch(x, 0) if g is None else g for g, x in zip(grads, inputs))
 
 
 def jacobian(
@@ -94,12 +94,12 @@ def jacobian(
 
         def block(y):
             if not y.requires_grad or not y.numel():
-                return [_number(x, 0, *y._array.shape) for x in xs]
+                return [_filled_batch(x, 0, *y._array.shape) for x in xs]
             rows = [gradients((y,), xs, (unit(y, j),), create_graph) for j in range(y.numel())]
             shapes = [y._array.shape + x._array.shape for x in xs]
             return [OPS["stack"].call(c, 0).view(shape) for c, shape in zip(zip(*rows), shapes)]
 
-        blocks = tuple(_returned(block(y), tuple_in, create_graph) for y in ys)
+        blocks = tuple(_for_caller(block(y), tuple_in, create_graph) for y in ys)
         return blocks if tuple_out else blocks[0]
 
 

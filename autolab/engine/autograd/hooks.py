@@ -72,7 +72,7 @@ class NodeHooks:
             if gs[nr] is None:
                 continue
             if nr in self.tensor:
-                (gs[nr],) = _through(
+                (gs[nr],) = _call_hook(
                     run,
                     lambda grads, nr=nr: (run_tensor_hooks(self.tensor[nr], *grads),),
                     gs[nr : nr + 1],
@@ -88,7 +88,7 @@ class NodeHooks:
             return gs
         shown = node.differentiable_outputs
         return [
-            *_through(run, lambda grads: run_node_hooks(self.pre, grads), gs[:shown]),
+            *_call_hook(run, lambda grads: run_node_hooks(self.pre, grads), gs[:shown]),
             *gs[shown:],
         ]
 
@@ -98,14 +98,14 @@ class NodeHooks:
         if not self.post:
             return out
         gs = g[: node.differentiable_outputs] if node.num_outputs > 1 else (g,)
-        return tuple(_through(run, lambda *grads: run_node_hooks(self.post, *grads), out, gs))
+        return tuple(_call_hook(run, lambda *grads: run_node_hooks(self.post, *grads), out, gs))
 
     def accumulated(self, run, leaf):
         """Call the hooks that run after `leaf.grad` was updated."""
-        _through(run, lambda: run_accumulated_hooks(self.post, leaf) or ())
+        _call_hook(run, lambda: run_accumulated_hooks(self.post, leaf) or ())
 
 
-def _through(run, function, *grads):
+def _call_hook(run, function, *grads):
     """Call a user function, which takes and returns tuples of Tensors, on the gradients; return the new gradients."""
     with set_grad_enabled(run.create_graph):
         result = function(

@@ -30,7 +30,7 @@ else:
 
 
 @functools.partial(attach, to=Node)
-class _Face(Base):
+class _NodeMethods(Base):
     """The part of Node that users and the explorer call."""
 
     def node_hooks(self):

@@ -41,14 +41,14 @@ def backward(
         raise fail(RuntimeError, "`inputs` argument to `backward()` cannot be empty.", note)
     retain, create_graph = _flags(retain_graph, create_graph)
     tensors = _listed(tensors)
-    seeds = _seeds(tensors, grad_tensors, create_graph)
+    seeds = _starting_gradients(tensors, grad_tensors, create_graph)
     roots = _roots(tensors)
     if create_graph:
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
     only = None
     if inputs is not None:
         refusal = "can't retain_grad on Tensor that has requires_grad=False"
-        inputs = _wanted(inputs, refusal, "autolab computes no gradient for this argument.")
+        inputs = _checked_inputs(inputs, refusal, "autolab computes no gradient for this argument.")
         only = {_target(t)[0] for t in inputs}
         for t in inputs:  # as in PyTorch, a non-leaf keeps its gradient from now on
             t.retain_grad()
@@ -92,10 +92,10 @@ def grad(
     if not inputs:
         note = "Pass the tensors whose gradients you want."
         raise fail(RuntimeError, "`inputs` argument to `grad()` cannot be empty.", note)
-    seeds = _seeds(outputs, grad_outputs, create_graph)
+    seeds = _starting_gradients(outputs, grad_outputs, create_graph)
     roots = _roots(outputs)
     refusal = "One of the differentiated Tensors does not require grad"
-    wanted = _wanted(
+    wanted = _checked_inputs(
         inputs, refusal, "Set requires_grad=True on the input before you compute the output."
     )
     keys = [_target(t) for t in wanted]
@@ -142,7 +142,7 @@ def _listed(tensors: Any) -> tuple[Any, ...]:
     return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
 
 
-def _wanted(inputs: Any, refusal: str, note: str) -> tuple[Tensor, ...]:
+def _checked_inputs(inputs: Any, refusal: str, note: str) -> tuple[Tensor, ...]:
     """Return the tensors to differentiate with respect to, as a tuple. Raise torch's error `refusal` if one requires no
     gradient, or an error if there are none."""
     listed = _listed(inputs)
@@ -173,7 +173,7 @@ def _roots(tensors: Sequence[Tensor]) -> list[Root]:
     return [_target(t) for t in tensors]
 
 
-def _seeds(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
+def _starting_gradients(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
     """Return the starting gradient of each result: the user's gradient, or 1 for a single number. These are arrays, or
     Tensors with create_graph."""
     grads = (None,) * len(outputs) if grads is None else _listed(grads)
@@ -184,10 +184,12 @@ def _seeds(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
     if len(grads) < len(outputs):
         message = f"got {len(outputs)} tensors and {len(grads)} gradients"
         raise fail(RuntimeError, message, "Give one gradient per tensor.")
-    return [_seed(i, t, g, create_graph) for i, (t, g) in enumerate(zip(outputs, grads))]
+    return [
+        _starting_gradient(i, t, g, create_graph) for i, (t, g) in enumerate(zip(outputs, grads))
+    ]
 
 
-def _seed(i: int, t: Tensor, g: Tensor | None, create_graph: bool) -> Any:
+def _starting_gradient(i: int, t: Tensor, g: Tensor | None, create_graph: bool) -> Any:
     """Return the starting gradient of the result `t`, output number `i`."""
     where, shape = t._storage.device, t._array.shape
     if g is None:

@@ -75,7 +75,7 @@ class Observer:
         """`tensor.grad` was assigned or deleted by the user; a backward pass does not report this event."""
 
 
-class _Several:
+class _ObserverGroup:
     """An observer that passes every event on to each of `observers`, in order."""
 
     def __init__(self, observers: Iterable[Observer]) -> None:
@@ -117,7 +117,7 @@ def remove(o: Observer) -> None:
 
 def _choose() -> None:
     global observer
-    observer = _Several(_observers) if len(_observers) > 1 else next(iter(_observers), None)
+    observer = _ObserverGroup(_observers) if len(_observers) > 1 else next(iter(_observers), None)
 
 
 @contextmanager

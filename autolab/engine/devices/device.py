@@ -32,7 +32,7 @@ device."""
 
 # -- names -------------------------------------------------------------------------------------------------------------
 @functools.partial(attach, to=device)
-class _Names:
+class _DeviceNames:
     """Methods of `device`: parse and show a name, and set the default device with `with device:`."""
 
     def __new__(cls, type, index=None):
@@ -83,7 +83,7 @@ class _Names:
 
 
 @functools.partial(attach, to=Host)
-class _Transfers:
+class _HostTransfers:
     """The host's version of the methods that copy data or wait on other devices."""
 
     def synchronize(self):

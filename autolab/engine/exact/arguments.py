@@ -36,7 +36,7 @@ def _invalid(function, got, note):
 def no_match(function, args, kwargs, signatures):
     """Return PyTorch's TypeError for arguments that match none of `signatures`."""
     got = ", ".join(_types(args, kwargs)) + (", " if kwargs and not args else "")
-    lines = "".join(f" * ({text})\n{_why_not(text, args, kwargs)}" for text in signatures)
+    lines = "".join(f" * ({text})\n{_signature_hint(text, args, kwargs)}" for text in signatures)
     return _invalid(
         function,
         f"({got}), but expected one of:\n{lines}",
@@ -56,12 +56,12 @@ def no_match_of_one(function, args, kwargs, signature):
     else:
         given = _types(args, kwargs)
         if len(wanted) == len(args):
-            given = [_detailed(v, text) for v, text in zip(args, wanted)] + _types((), kwargs)
+            given = [_marked_type(v, text) for v, text in zip(args, wanted)] + _types((), kwargs)
         got = f"({', '.join(given)}), but expected ({signature})"
     return _invalid(function, got, f"It is {function}({signature}).")
 
 
-def _why_not(signature, args, kwargs):
+def _signature_hint(signature, args, kwargs):
     """Return PyTorch's line about a signature with the same number of arguments but other types; else an empty
     string."""
     wanted = signature.split(", ")
@@ -72,13 +72,13 @@ def _why_not(signature, args, kwargs):
     if wrong:
         what = f"keywords were incorrect: {', '.join(wrong)}"
     else:
-        given = [_detailed(value, text) for value, text in zip(args, wanted)]
-        given += [f"{k}={_detailed(v, by_name[k])}" for k, v in kwargs.items()]
+        given = [_marked_type(value, text) for value, text in zip(args, wanted)]
+        given += [f"{k}={_marked_type(v, by_name[k])}" for k, v in kwargs.items()]
         what = f"arguments have invalid types: ({', '.join(given)})"
     return f"      didn't match because some of the {what}\n"
 
 
-def _detailed(value, text):
+def _marked_type(value, text):
     """Return the type of `value`, between exclamation marks if the parameter `text` does not accept it."""
     name, wanted = type_name(value), text.rpartition(" ")[0]
     if isinstance(value, (tuple, list)):

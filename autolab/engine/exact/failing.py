@@ -31,7 +31,7 @@ def failed(op, args, error, inplace=False):
     error to raise, with NumPy's errors turned into PyTorch's."""
     error = _in_torchs_words(op, args, error, inplace)
     if isinstance(getattr(error, "_autolab_call", ("",))[0], str):
-        _note(op, args, error, inplace)
+        _record_call(op, args, error, inplace)
     return error
 
 
@@ -51,13 +51,13 @@ def _in_torchs_words(op, args, error, inplace):
 def refused(error):
     """Record the call that an error from `errors.fail` is about, because the function that the learner called
     (`matmul`, `linear`) may refuse its arguments before any operation runs. Do nothing if no argument is a tensor."""
-    name, arguments = _call(sys._getframe(2))
+    name, arguments = _outermost_call(sys._getframe(2))
     if any(_holds_tensor(a) for a in arguments.values()):
-        _note(name, arguments, error)
+        _record_call(name, arguments, error)
     return error
 
 
-def _note(op, args, error, inplace=False):
+def _record_call(op, args, error, inplace=False):
     """Store the call on the error, and report it to the observer. Errors that the observer itself raises meanwhile are
     not reported."""
     global _telling
@@ -99,7 +99,7 @@ def _name_of_library():
     )
 
 
-def _call(frame):
+def _outermost_call(frame):
     """Return (name, arguments by name) of the outermost call of the library around `frame`: the function that the
     learner or a module's forward called."""
     outermost, inner, name = None, None, ""

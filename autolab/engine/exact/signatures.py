@@ -246,7 +246,7 @@ class _Front:
         form, found = self.bound(args, kwargs)
         if len(self.slots) == len(before) and not more:
             return before, {p.name: p.brought(self.shown, value) for p, value, _ in found}
-        return _call(self.shown, form, found, before, self.names, more)
+        return _arguments_of_body(self.shown, form, found, before, self.names, more)
 
     def bound(self, args, kwargs):
         args = args[self.space == "m" :]
@@ -306,7 +306,7 @@ def front(body, space, name):
         environment[f"s{i}"] = _NOTHING
     known.environment = environment
     call = FunctionType(
-        _code(code.co_argcount, bool(code.co_flags & CO_VARARGS)).replace(
+        _checking_code(code.co_argcount, bool(code.co_flags & CO_VARARGS)).replace(
             co_name=name, co_qualname=name
         ),
         environment,
@@ -337,7 +337,7 @@ def _passes(value, classes):
     )
 
 
-def _call(function, form, found, before, names, more):
+def _arguments_of_body(function, form, found, before, names, more):
     """Return (arguments by position, by keyword) for a body with the arguments `names` (None: any). An argument passed
     by keyword stays a keyword if the body has that name. more: whether the body takes a list of ints as separate
     arguments."""
@@ -374,7 +374,7 @@ def _all_ints(values):
 
 
 @functools.cache
-def _code(count, more):
+def _checking_code(count, more):
     """Return the code of a checking function for a body with `count` positional arguments. more: whether it takes
     further ints."""
     odd = [f"n <= {count}" if more else f"n > {count}"]

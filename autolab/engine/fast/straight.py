@@ -46,16 +46,16 @@ def backward(root, g, retain_graph) -> bool:
     _ = per_thread.state  # registers this thread
     if not _SILENCE:
         with np.errstate(all="ignore"):
-            return _walk(root, g, retain_graph)
+            return _run_chain(root, g, retain_graph)
     variable, quiet = _SILENCE
     before = variable.set(quiet)
     try:
-        return _walk(root, g, retain_graph)
+        return _run_chain(root, g, retain_graph)
     finally:
         variable.reset(before)
 
 
-def _what_seterr_changes():
+def _numpy_error_state():
     """Return (variable, value) for the context variable in which NumPy keeps its error state: setting it silences NumPy
     in 0.1 µs. Return () if there is none. The variable has no public name, so find the one that `np.seterr` changes."""
     here, quiet = contextvars.copy_context(), contextvars.copy_context()
@@ -66,13 +66,13 @@ def _what_seterr_changes():
     return changed[0] if len(changed) == 1 else ()
 
 
-_SILENCE = _what_seterr_changes()
+_SILENCE = _numpy_error_state()
 
 
 # -- without a plan ----------------------------------------------------------------------------------------------------
-def _walk(node, g, retain_graph):
-    """Run nodes in order while the graph is a chain, as `core.backward.BackwardPass.run` does; if it branches, `_rest`
-    runs the rest."""
+def _run_chain(node, g, retain_graph):
+    """Run nodes in order while the graph is a chain, as `core.backward.BackwardPass.run` does. If it branches,
+    `_run_rest` runs the rest."""
     leaves: dict = {}  # each leaf's AccumulateGrad -> the sum so far
     before = None  # the previous node
     while True:
@@ -84,14 +84,14 @@ def _walk(node, g, retain_graph):
         if done is None:
             if before is None:
                 return False
-            _rest([(node, _output_of(before, node))], [g], leaves, retain_graph)
+            _run_rest([(node, _output_of(before, node))], [g], leaves, retain_graph)
             return True
         before = node
         node, g = done
         if node is None:
             break
     if g.__class__ in SEVERAL:
-        _rest(*beyond_leaves(before, g), leaves, retain_graph)
+        _run_rest(*beyond_leaves(before, g), leaves, retain_graph)
         return True
     shared.inside = True
     try:
@@ -134,7 +134,7 @@ def _accumulate_complete(leaves, left):
         _accumulate({leaf: total for leaf, total in leaves.items() if leaf not in left})
 
 
-def _rest(roots, seeds, leaves, retain_graph):
+def _run_rest(roots, seeds, leaves, retain_graph):
     """Continue with a plan at the nodes `roots`, where the gradients `seeds` arrive."""
     planned = _plan([n for n, _ in roots], leaves)
     if planned is not None:

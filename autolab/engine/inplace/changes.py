@@ -137,11 +137,11 @@ def write_inplace(op, args, result, state):
         and target.dtype.is_floating_point
         and any(isinstance(a, Tensor) and a._req for a in args)
     )
-    replaced = _before(op, args, target) if recording else None
+    replaced = _before_change(op, args, target) if recording else None
     device = target._storage.device
     if device is not CPU:
         device.backend.run(state, device.xp.copyto, target._array, result, "unsafe")
-    elif _may_take(target, result, args):
+    elif _may_take_array(target, result, args):
         target._array = result
     elif target._array.__class__ is np.ndarray:
         keep_value(target)
@@ -154,7 +154,7 @@ def write_inplace(op, args, result, state):
     node = None
     if recording:
         node = record(op.changing, args, (target,), state, replaced)
-        _as_old_as_called(node, target, args)
+        _restore_read_versions(node, target, args)
         if target._view is not None and target._view.base is not None:
             base = target._view.base
             made_base, nr = base._node, base._nr
@@ -165,7 +165,7 @@ def write_inplace(op, args, result, state):
         observe.observer.forward(op, args, None, (target,), node, inplace=True)
 
 
-def _as_old_as_called(node, target, args):
+def _restore_read_versions(node, target, args):
     """Give the saved tensors of an in-place op's node that share the changed memory (`x` of `y.mul_(x)` with `x = y` or
     a view of it) the version at which they were read. Backward would compute with changed numbers, so it must detect
     the change and raise an error."""
@@ -188,7 +188,7 @@ def keep_value(t):
             node.value = owner._array.copy()
 
 
-def _may_take(target, result, args):
+def _may_take_array(target, result, args):
     """Return whether `target` may take over the array `result`, which saves copying a big one: no other object uses
     either array."""
     return (
@@ -201,7 +201,7 @@ def _may_take(target, result, args):
     )
 
 
-def _before(op, args, target):
+def _before_change(op, args, target):
     """Return a new Tensor with the current history of `target`. Its values are copied only if a rule will read them."""
     needed = any(
         k == "input" and i == 0 and (r is None or any(_wants(args[op.rules[n][0]]) for n in r))

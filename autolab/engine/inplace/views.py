@@ -16,7 +16,7 @@ from ..core.tensor import attach
 
 
 @functools.partial(attach, to=View)
-class _Following:
+class _ViewHistory:
     """The methods of `View` that make a view and keep its history up to date; `core/tensor.py` defines its fields."""
 
     @classmethod

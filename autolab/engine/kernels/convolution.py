@@ -117,7 +117,7 @@ class Windows:
     def matrix(self, weight):
         """Return filters (O, channels, kh, kw) as matrices that match the matrices of `gather`."""
         weight = weight.reshape(self.geo.groups, -1, *weight.shape[1:])
-        weight = _exchanged(weight) if self.by_rows else weight
+        weight = _swap_kernel_dims(weight) if self.by_rows else weight
         return weight.reshape(self.geo.groups, 1, 1, -1, self.inner)
 
     def results(self, y, start, m):
@@ -197,7 +197,7 @@ def forward(x, weight, bias, geo):
                 np.add(made, bias, out=made)
 
     flat = y.reshape(o, -1)
-    if geo.groups == 1 and not windows.by_rows and _few(flat.shape[1], o):
+    if geo.groups == 1 and not windows.by_rows and _is_small(flat.shape[1], o):
         all_windows = windows.gather(0, geo.out[0])[0, 0]
         threads.split(by_filters, 2.0 * windows.inner * y.size, o)
     else:
@@ -205,12 +205,12 @@ def forward(x, weight, bias, geo):
     return batch_first(y)
 
 
-def _few(columns, filters):
+def _is_small(columns, filters):
     """Return whether a matrix of windows is so small that threads should share the filters instead."""
     return columns < filters and columns <= COLUMNS
 
 
-def _exchanged(t):
+def _swap_kernel_dims(t):
     """Return a copy with dimensions 2 and 3 of 5 exchanged. Big arrays are copied one index of the last dimension at a
     time, because NumPy's own copy, with such short runs, takes three times as long."""
     if t.size <= THIN:
@@ -263,7 +263,7 @@ def _add_rows(g, filters, back, dx, geo):
     groups, cg, _, w, n = dx.shape
     kw, windows = geo.kernel[1], Windows(g, len(filters) // back.groups, back)
     places = [
-        _inside(j * geo.dilation[1] - geo.padding[1], geo.stride[1], back.out[1], w)
+        _slices_inside(j * geo.dilation[1] - geo.padding[1], geo.stride[1], back.out[1], w)
         for j in range(kw)
     ]
     filters = windows.matrix(filters)
@@ -280,7 +280,7 @@ def _add_rows(g, filters, back, dx, geo):
     threads.split(work, 2.0 * filters.size * back.out[0] * windows.row, back.out[0])
 
 
-def _inside(first, step, count, size):
+def _slices_inside(first, step, count, size):
     """Return two slices: which of the places first, first + step … (count of them) are in 0 … size - 1, and where."""
     a = min(count, max(0, -(first // step)))
     b = max(a, min(count, (size - 1 - first) // step + 1))

@@ -63,19 +63,19 @@ class Windows(_Sizes):
         return [(..., rows, columns) for rows in self.lines[0] for columns in self.lines[1]]
 
 
-def _covered(x, win, fill):
+def _pad_to_windows(x, win, fill):
     """Return `x` padded with `fill` to exactly the area that the windows cover. Rows and columns outside all windows
     are cut off."""
     if win.covered:
         return x
     padded = _empty(x, win.reach)
     padded.fill(fill)
-    part = _part(padded, win)
+    part = _input_part(padded, win)
     part[...] = x[..., : part.shape[-2], : part.shape[-1]]
     return padded
 
 
-def _part(padded, win):
+def _input_part(padded, win):
     """Return the part of a padded array that belongs to the input."""
     (ph, pw), (h, w) = win.padding, win.size
     return padded[..., ph : ph + h, pw : pw + w]
@@ -96,7 +96,7 @@ def _zeros(x, size):
 def _over_windows(function, x, win, fill):
     """Return `function` reduced over all positions of each window; `fill` is the padding value."""
     if off_host(x):
-        windows = _windows(_covered(x, win, fill), win)
+        windows = _windows(_pad_to_windows(x, win, fill), win)
         whole = windows.max if function is np.maximum else windows.sum
         return whole(axis=(-2, -1)).astype(x.dtype, copy=False)
     result = _empty(x, win.out)
@@ -104,7 +104,7 @@ def _over_windows(function, x, win, fill):
     first = 0 if function is np.maximum else 1
 
     def work(q):
-        covered, out = _covered(x[q], win, fill), result[q]
+        covered, out = _pad_to_windows(x[q], win, fill), result[q]
         size = list(covered.shape)
         size[first - 2] = win.out[first]
         between = threads.scratch_like("pooled", covered, tuple(size))
@@ -155,7 +155,7 @@ def max_indices(x, win):
     """Return the position of the largest number of each window, as h * W + w (int64). NaN counts as largest, and the
     last NaN wins. If a window contains only the lowest number, return its first position in the image."""
     xp, (h, w), (dy, dx) = module(x), win.size, win.dilation
-    windows = _windows(_covered(x, win, lowest(x.dtype)), win)
+    windows = _windows(_pad_to_windows(x, win, lowest(x.dtype)), win)
     windows = windows.reshape(*x.shape[:-2], *win.out, win.kernel[0] * win.kernel[1])
     top, left = (xp.arange(o) * s - p for o, s, p in zip(win.out, win.stride, win.padding))
     best = windows.argmax(axis=-1)
@@ -190,7 +190,7 @@ def max_backward(g, x, largest, win):
 def _max_backward(g, x, largest, win, dx):
     """Fill `dx`. Every `largest` is a number that its window contains. The winning positions are a bit mask, all bits
     set or none, because `where` takes several times as long."""
-    covered = _covered(x, win, -np.inf)
+    covered = _pad_to_windows(x, win, -np.inf)
     inner = dx if covered is x else memory.empty_like(covered)
     inner.fill(0)
     word = np.dtype(f"i{g.dtype.itemsize}")
@@ -212,7 +212,7 @@ def _max_backward(g, x, largest, win, dx):
             inner[tap] += np.bitwise_and(bits, mask, out=mask).view(g.dtype)
     if inner is not dx:
         dx.fill(0)
-        part = _part(inner, win)
+        part = _input_part(inner, win)
         dx[..., : part.shape[-2], : part.shape[-1]] = part
 
 
@@ -267,7 +267,7 @@ def mean_backward(g, win, divisor):
     dx = _zeros(g, size)
     for tap in win.taps:
         dx[tap] += share
-    return _part(dx, win)
+    return _input_part(dx, win)
 
 
 # -- windows that share the input out ----------------------------------------------------------------------------------

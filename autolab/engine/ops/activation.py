@@ -141,7 +141,7 @@ with_backward(
 )
 
 
-def _outside(xp, values, x, limit):
+def _keep_beyond(xp, values, x, limit):
     """Return `values` where abs(x) > `limit`, else zero."""
     return select(xp, xp.logical_not((x >= -limit) & (x <= limit)), values)
 
@@ -151,7 +151,7 @@ def _softshrink(xp, x, limit):
 
 
 _SHRINKING: dict[str, Any] = {
-    "backward": _outside,
+    "backward": _keep_beyond,
     "again": ("hardshrink_backward", "self", "lambd"),
     "vjp_latex": {"self": r"{g} \cdot [|{self}| > {lambd}]"},
     "samples": lambda s: [(s.randn(2, 3), 0.2)],
@@ -165,7 +165,7 @@ with_backward(
 )
 with_backward(
     "hardshrink(Tensor self, Number lambd=0.5)",
-    forward=floating("hardshrink_cpu", lambda xp, x, limit: _outside(xp, x, x, limit)),
+    forward=floating("hardshrink_cpu", lambda xp, x, limit: _keep_beyond(xp, x, x, limit)),
     latex=r"{self} \cdot [|{self}| > {lambd}]",
     **_SHRINKING,
 )
@@ -234,7 +234,7 @@ internal(
 )
 
 
-def _bend(m, x):
+def _gelu_tanh(m, x):
     """Return the tanh in gelu's approximation, and the derivative of the tanh's argument."""
     inner = _GELU_SLOPE * (x + _GELU_CUBE * x * x * x)
     return m.tanh(inner), _GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x)
@@ -242,7 +242,7 @@ def _bend(m, x):
 
 def _gelu(xp, x, approximate):
     if approximate == "tanh":
-        return 0.5 * x * (1 + _bend(xp, x)[0])
+        return 0.5 * x * (1 + _gelu_tanh(xp, x)[0])
     message = "approximate argument must be either none or tanh."
     refuse_if(approximate != "none", message, "Only these two formulas exist.")
     return x * (0.5 * (1 + erf(xp, x * math.sqrt(0.5))))
@@ -251,7 +251,7 @@ def _gelu(xp, x, approximate):
 def _gelu_rule(m, g, self, approximate):
     if approximate == "tanh":
         x = m.clamp(self, -16, 16)  # tanh is 1 beyond these limits, and x * x would overflow
-        t, slope = _bend(m, x)
+        t, slope = _gelu_tanh(m, x)
         return g * (0.5 * (1 + t) + 0.5 * self * (1 - t * t) * slope)
     density = m.exp(-0.5 * self * self) / math.sqrt(2 * math.pi)
     return g * (0.5 * (1 + m.erf(self * math.sqrt(0.5))) + self * density)

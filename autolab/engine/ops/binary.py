@@ -65,7 +65,7 @@ def _no_whole_quotient(dtypes, promoted):
     )
 
 
-def _added(name, forward, check, tex, doc, samples, **rules):
+def _register_sum(name, forward, check, tex, doc, samples, **rules):
     """Register an operation that adds a function of two tensors and a number to `self`; rules: (rule, formula) of the
     tensors."""
     register(
@@ -83,7 +83,7 @@ def _added(name, forward, check, tex, doc, samples, **rules):
     )
 
 
-_added(
+_register_sum(
     "addcmul",
     _addcmul,
     no_kernel("addcmul_cpu_out", "Bool"),
@@ -99,7 +99,7 @@ _added(
         r"{g} \cdot {value} \cdot {tensor1}",
     ),
 )
-_added(
+_register_sum(
     "addcdiv",
     lambda xp, self, tensor1, tensor2, value: self + _scaled(value, tensor1) / tensor2,
     _no_whole_quotient,

@@ -50,7 +50,7 @@ def geometry(
     return Geometry(size, out, kernel, stride, padding, dilation, groups)
 
 
-def _on_images(xp, kernel, geo, *arrays):
+def _run_on_images(xp, kernel, geo, *arrays):
     """Return `kernel(*arrays, geometry)`. Sequences become images of width 1, so that their rows can be cut into
     blocks; float16 is computed in float32, as in PyTorch."""
     d = arrays[0].dtype
@@ -81,7 +81,7 @@ def _convolution(
 ):
     settings = stride, padding, dilation, transposed, output_padding, groups
     geo = geometry(x.shape, weight.shape, *settings)
-    return _on_images(xp, _transposed if transposed else kernels.forward, geo, x, weight, bias)
+    return _run_on_images(xp, _transposed if transposed else kernels.forward, geo, x, weight, bias)
 
 
 def _for_input(m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
@@ -141,17 +141,17 @@ convolution_op = internal(
 
 
 # -- the map and its adjoints, for a geometry that is known ------------------------------------------------------------
-def _map(name, kernel, first, second, **vjp):
+def _register_bilinear(name, kernel, first, second, **vjp):
     """Register one of the three bilinear maps of the input, the weight and the result's gradient."""
     internal(
         f"convolution_{name}(Tensor {first}, Tensor {second}, object geometry)",
-        forward=lambda xp, a, b, geo: _on_images(xp, kernel, geo, a, b),
+        forward=lambda xp, a, b, geo: _run_on_images(xp, kernel, geo, a, b),
         node="ConvolutionBackwardBackward0",
         vjp=vjp,
     )
 
 
-_map(
+_register_bilinear(
     "apply",
     lambda x, weight, geo: kernels.forward(x, weight, None, geo),
     "input",
@@ -159,7 +159,7 @@ _map(
     input=rule("convolution_grad_input", "weight", "geometry"),
     weight=rule("convolution_grad_weight", "input", "geometry"),
 )
-_map(
+_register_bilinear(
     "grad_input",
     kernels.grad_input,
     "grad_output",
@@ -167,7 +167,7 @@ _map(
     grad_output=rule("convolution_apply", "weight", "geometry"),
     weight=lambda m, g, grad_output, geometry: m.convolution_grad_weight(grad_output, g, geometry),
 )
-_map(
+_register_bilinear(
     "grad_weight",
     kernels.grad_weight,
     "grad_output",
@@ -287,7 +287,7 @@ def _check(input, weight, bias, stride, padding, dilation, transposed, output_pa
 _passed = Passed()
 
 
-def _convolved(name, n, input, weight, bias, *given, transposed=False):
+def _check_and_convolve(name, n, input, weight, bias, *given, transposed=False):
     """Check the arguments in PyTorch's order, then run the op. An input without a batch dimension gets one for the op.
 
     given: stride, padding, dilation, groups, output_padding."""
@@ -338,13 +338,15 @@ def _public(name, n, shapes):
     """Make a convolution over `n` dimensions, and its adjoint, public in `torch` and `torch.nn.functional`."""
 
     def convolve(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-        return _convolved(name, n, input, weight, bias, stride, padding, dilation, groups, 0)
+        return _check_and_convolve(
+            name, n, input, weight, bias, stride, padding, dilation, groups, 0
+        )
 
     def transpose(
         input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
     ):
         given = stride, padding, dilation, groups, output_padding
-        return _convolved(adjoint, n, input, weight, bias, *given, transposed=True)
+        return _check_and_convolve(adjoint, n, input, weight, bias, *given, transposed=True)
 
     adjoint = name.replace("conv", "conv_transpose")
     convolve.__doc__ = f"""Return the cross-correlation of {shapes}; without N too.

@@ -417,7 +417,7 @@ def clone_contiguous(self):
     return clone.call(self, ROW_MAJOR)
 
 
-def _asked(name, doc):
+def _register_function_of_method(name, doc):
     """Register a public function that calls the method of the same name."""
 
     def call(input):
@@ -428,7 +428,9 @@ def _asked(name, doc):
     NAMESPACES[""][name] = call
 
 
-_asked("detach", "The same memory outside the graph; in-place changes are still noticed.")
-_asked("numel", "How many elements the tensor has.")
-_asked("is_floating_point", "Whether the tensor's dtype is floating point.")
-_asked("is_complex", "Whether the tensor's dtype is complex.")
+_register_function_of_method(
+    "detach", "The same memory outside the graph; in-place changes are still noticed."
+)
+_register_function_of_method("numel", "How many elements the tensor has.")
+_register_function_of_method("is_floating_point", "Whether the tensor's dtype is floating point.")
+_register_function_of_method("is_complex", "Whether the tensor's dtype is complex.")

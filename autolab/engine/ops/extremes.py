@@ -54,7 +54,7 @@ def only_element(xp, self):
 
 
 # -- max, min ----------------------------------------------------------------------------------------------------------
-def _share_rule(m, g, self, result):
+def _equal_share_rule(m, g, self, result):
     """Return the gradient, divided equally among all elements that equal the result."""
     mask = (self == result) | (m.isnan(self) & m.isnan(result))
     return m.where(mask, g / m.sum(mask, None, False, dtype_of(g)), 0.0)
@@ -95,7 +95,7 @@ def _extreme(name, pair, doc):
         f"{name}_all(Tensor self)",
         forward=whole,
         node=f"{title}Backward1",
-        vjp={"self": _share_rule},
+        vjp={"self": _equal_share_rule},
         latex=rf"\{name} {{self}}",
         vjp_latex={"self": _SHARED},
     )

@@ -32,7 +32,7 @@ def _filled(made, shape, dtype, value, like=None):
     return made.computed(lambda xp: getattr(xp, name)(like._array, *number, dtype.np, order))
 
 
-def _family(name, value, words):
+def _register_constant(name, value, words):
     """Make `<name>`, `<name>_like` and `new_<name>` public. words: the description of their values in the
     docstrings."""
 
@@ -59,9 +59,9 @@ def _family(name, value, words):
     of_a_shape.__doc__ = f"Return {words} of the given shape with this tensor's dtype and device. Source: torch.Tensor.new_{name}."
 
 
-_family("zeros", 0, "zeros")
-_family("ones", 1, "ones")
-_family("empty", None, "numbers that were in memory before")
+_register_constant("zeros", 0, "zeros")
+_register_constant("ones", 1, "ones")
+_register_constant("empty", None, "numbers that were in memory before")
 
 
 @composite()
@@ -124,7 +124,7 @@ def arange(*, start=0, end, step=1, **options):
     """
     made = Options("arange", options)
     whole = all(isinstance(number, int) for number in (start, end, step))
-    dtype = _ordered("arange", made.dtype or (int64 if whole else get_default_dtype()))
+    dtype = _refuse_bool("arange", made.dtype or (int64 if whole else get_default_dtype()))
     _check_range(start, end, step)
     if not dtype.is_integer:
         count = math.ceil((end - start) / step)
@@ -134,7 +134,7 @@ def arange(*, start=0, end, step=1, **options):
     return made.generated(np.arange(int(start), int(end), int(step)).astype(dtype.np))
 
 
-def _ordered(function, dtype):
+def _refuse_bool(function, dtype):
     """Return `dtype`. Raise NotImplementedError in PyTorch's words for bool."""
     if dtype.is_bool:
         raise not_implemented(f"{function}_cpu", dtype.np)
@@ -190,7 +190,7 @@ def linspace(start, end, steps, **options):
     message = "number of steps must be non-negative"
     refuse_if(steps < 0, message, "`steps` is the number of values, including both ends.")
     made = Options("linspace", options)
-    dtype = _ordered("linspace", made.dtype_or_default())
+    dtype = _refuse_bool("linspace", made.dtype_or_default())
     exact = np.float64 if dtype.is_integer else dtype.scalar
     start, end = (int(start), int(end)) if dtype.is_integer else (start, end)
     if steps < 2:

@@ -28,7 +28,7 @@ def at(dim, entry):
     return (slice(None),) * dim + (entry,)
 
 
-def _inside(index, dim, n):
+def _check_index(index, dim, n):
     """Raise torch's error if `index` is out of range for `n` entries. As in torch, `dim` counts dimensions of the index
     as written."""
     if not -n <= index < n:
@@ -36,7 +36,7 @@ def _inside(index, dim, n):
 
 
 def _select(xp, self, dim, index):
-    _inside(index, dim, self.shape[dim])
+    _check_index(index, dim, self.shape[dim])
     return self[(*at(dim, index), ...)]
 
 
@@ -108,7 +108,7 @@ def _key(indices):
     return tuple(slice(None) if i is None else i for i in indices)
 
 
-def _checked(xp, self, indices):
+def _checked_key(xp, self, indices):
     """Return `indices` as a NumPy index. Raise PyTorch's error for positions out of range."""
     shapes = [i.shape for i in indices if i is not None]
     try:
@@ -138,7 +138,7 @@ def _out_of_bounds(bad, dim, n):
 
 
 def _index(xp, self, indices):
-    found = self[_checked(xp, self, indices)]
+    found = self[_checked_key(xp, self, indices)]
     # NumPy places the indexed dimensions first in memory; PyTorch keeps their order.
     return (
         xp.ascontiguousarray(found)
@@ -172,7 +172,7 @@ index_spread = internal(
 
 
 def _index_put(xp, self, indices, values, accumulate):
-    out, key = xp.array(self), _checked(xp, self, indices)
+    out, key = xp.array(self), _checked_key(xp, self, indices)
     values = xp.asarray(values) if xp is np else values
     target = out[key].shape
     try:
@@ -241,7 +241,7 @@ def _plan(self, key):
             if k is not None:
                 advanced[dim] = wrap(np.arange(k, dtype=np.int64))
         elif isinstance(k, int):
-            _inside(k, place, view._array.shape[dim])
+            _check_index(k, place, view._array.shape[dim])
             view = select_op.call(view, dim, k)
             continue
         elif isinstance(k, slice):

@@ -12,7 +12,7 @@ import math
 from ..core import observe
 from ..core.grad_mode import per_thread
 from ..core.apply import compute, record
-from ..inplace.changes import _before, check_inplace
+from ..inplace.changes import _before_change, check_inplace
 from .checks import refuse_if
 from .functions import METHODS
 from ..core.record import OPS
@@ -21,7 +21,7 @@ from ..core.tensor import materialise
 from .shape import sizes_from
 
 
-def _look_otherwise(op, *args):
+def _apply_view_in_place(op, *args):
     """Turn the tensor args[0], in place, into the view of itself that `op` describes. Return the tensor."""
     target, state = args[0], per_thread.state
     check_inplace(target, state, target._req, overlapping=False)
@@ -30,7 +30,7 @@ def _look_otherwise(op, *args):
         target._storage.array = memory
     array = compute(op, state, device, (memory, *args[1:]))
     recording = state.grad and target._req
-    old = _before(op, args, target) if recording else None
+    old = _before_change(op, args, target) if recording else None
     target._array = array
     target._storage.version += 1
     node = record(op, args, (target,), state, old) if recording else None
@@ -44,7 +44,7 @@ def _in_place(name, node):
     op = variant(OPS[name], node=node)
 
     def method(self, *args):
-        return _look_otherwise(op, self, *args)
+        return _apply_view_in_place(op, self, *args)
 
     method.__name__ = f"{name}_"
     method.__doc__ = f"Do `{name}` in place. Source: torch.Tensor.{name}_."

@@ -30,7 +30,7 @@ def _share(reduction, array):
 
 
 # -- of a difference -------------------------------------------------------------------------------------------------
-def _of_difference(schema, forward, slope, latex, bounded, **record):
+def _register_difference_loss(schema, forward, slope, latex, bounded, **record):
     """Register a loss of self - target; the gradient of the target has the opposite sign.
 
     slope(m, d, beta): the derivative of one element's loss with respect to the difference d. bounded: the formula of
@@ -67,7 +67,7 @@ def _mse(xp, self, target, reduction):
     return _reduced(xp, d * d, reduction)
 
 
-_of_difference(
+_register_difference_loss(
     "mse_loss(Tensor self, Tensor target, int reduction=1)",
     _mse,
     lambda m, d, _: 2 * d,
@@ -89,7 +89,7 @@ def _smooth_l1(scaled):
     return forward
 
 
-_of_difference(
+_register_difference_loss(
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)",
     _smooth_l1(False),
     lambda m, d, beta: m.clamp(d / beta, -1, 1),
@@ -98,7 +98,7 @@ _of_difference(
     r"\frac{1}{n} \cdot \min(\max(D / {beta}, -1), 1)",
     node="SmoothL1LossBackward0",
 )
-_of_difference(  # in PyTorch, beta is called delta here
+_register_difference_loss(  # in PyTorch, beta is called delta here
     "huber_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)",
     _smooth_l1(True),
     lambda m, d, beta: m.clamp(d, -beta, beta),

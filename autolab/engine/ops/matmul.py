@@ -52,7 +52,7 @@ def _product(name, kernel):
     return forward
 
 
-def _towards_first(m, g, second, sizes, strides):
+def _gradient_of_first(m, g, second, sizes, strides):
     """Return the gradient of the left factor. As in PyTorch, it is column-major in memory if the factor is, so the
     gradient of a transposed weight is contiguous."""
     if strides[0] == 1 and strides[1] == sizes[0]:
@@ -60,8 +60,8 @@ def _towards_first(m, g, second, sizes, strides):
     return m.mm(g, m.t(second))
 
 
-def _towards_second(m, g, first, sizes, strides):
-    """Return the gradient of the right factor, with a memory order as in `_towards_first`."""
+def _gradient_of_second(m, g, first, sizes, strides):
+    """Return the gradient of the right factor, with a memory order as in `_gradient_of_first`."""
     if strides[0] == 1 and strides[1] == sizes[0]:
         return m.t(m.mm(m.t(g), first))
     return m.mm(m.t(first), g)
@@ -71,10 +71,10 @@ mm_op = internal(
     "mm(Tensor self, Tensor mat2)",
     forward=_product("addmm_impl_cpu_", lambda xp, self, mat2: product(self, mat2)),
     vjp={
-        "self": lambda m, g, mat2, self_sym_sizes, self_sym_strides: _towards_first(
+        "self": lambda m, g, mat2, self_sym_sizes, self_sym_strides: _gradient_of_first(
             m, g, mat2, self_sym_sizes, self_sym_strides
         ),
-        "mat2": lambda m, g, self, mat2_sym_sizes, mat2_sym_strides: _towards_second(
+        "mat2": lambda m, g, self, mat2_sym_sizes, mat2_sym_strides: _gradient_of_second(
             m, g, self, mat2_sym_sizes, mat2_sym_strides
         ),
     },
@@ -127,10 +127,10 @@ addmm_op = internal(
     vjp={
         "self": lambda m, g, beta, self_sym_sizes: times(m.sum_to(g, self_sym_sizes), beta),
         "mat1": lambda m, g, mat2, alpha, mat1_sym_sizes, mat1_sym_strides: times(
-            _towards_first(m, g, mat2, mat1_sym_sizes, mat1_sym_strides), alpha
+            _gradient_of_first(m, g, mat2, mat1_sym_sizes, mat1_sym_strides), alpha
         ),
         "mat2": lambda m, g, mat1, alpha, mat2_sym_sizes, mat2_sym_strides: times(
-            _towards_second(m, g, mat1, mat2_sym_sizes, mat2_sym_strides), alpha
+            _gradient_of_second(m, g, mat1, mat2_sym_sizes, mat2_sym_strides), alpha
         ),
     },
     hidden=("self_sym_sizes",),
@@ -291,11 +291,11 @@ def matmul(input, other, *, out=None):
     if n == 1 and k == 2:
         return squeeze_product.call(mm(unsqueeze.call(input, 0), other), 0)
     if k <= 2:
-        return _folded(input, other)
+        return _fold_into_matrix(input, other)
     return _batched(input, other)
 
 
-def _folded(input, other):
+def _fold_into_matrix(input, other):
     """Return (…, n, k) @ (k, m) or (k) as one product, with all leading dimensions as rows of one matrix."""
     *batch, last = input.shape
     rows = input.reshape(math.prod(batch), last)

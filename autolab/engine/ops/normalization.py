@@ -98,7 +98,7 @@ def _weight_rule(m, g, input, eps, shape, *layout):
 
 
 # -- kernels -----------------------------------------------------------------------------------------------------------
-def _wide(array):
+def _as_float32(array):
     """Return `array` (or None), with float16 converted to float32."""
     half = array is not None and array.dtype.itemsize == 2
     return array.astype(np.float32) if half else array
@@ -112,7 +112,7 @@ def _check_floats(name, x):
 def _standard_rows(xp, x, weight, bias, eps, rows, axes, view):
     """Standardize rows; return (result, mean, inverse of the standard deviation)."""
     m = namespaces.raw(xp)
-    y = xp.ascontiguousarray(_wide(x)).reshape(rows)
+    y = xp.ascontiguousarray(_as_float32(x)).reshape(rows)
     y, mean, _, inverse = kernels.standardize(y, None, None, eps)
     y = y.reshape(view)
     if weight is not None:
@@ -125,11 +125,11 @@ def _standard_rows(xp, x, weight, bias, eps, rows, axes, view):
 def _row_gradients(m, g, wanted, input, weight, mean, inverse, shape, rows, axes, view):
     """Return the gradients of input, weight and bias for standardized rows. shape: the shape of the weight."""
     xp, dx, dweight, dbias = m.xp, None, None, None
-    g, x = (xp.ascontiguousarray(_wide(a)) for a in (g[0], input))
+    g, x = (xp.ascontiguousarray(_as_float32(a)) for a in (g[0], input))
     g, x = g.reshape(view), x.reshape(rows)
     mean, inverse = mean.reshape(-1), inverse.reshape(-1)
     if wanted[0]:
-        weighted = g if weight is None else g * _per_channel(m, _wide(weight), view)
+        weighted = g if weight is None else g * _per_channel(m, _as_float32(weight), view)
         dx = kernels.standardize_backward(weighted.reshape(x.shape), x, mean, inverse, None)[0]
         dx = dx.reshape(input.shape).astype(input.dtype, copy=False)
     if wanted[1]:
@@ -144,7 +144,7 @@ def _row_gradients(m, g, wanted, input, weight, mean, inverse, shape, rows, axes
 # -- batch norm --------------------------------------------------------------------------------------------------------
 def _batch_norm(xp, x, weight, bias, running_mean, running_var, training, momentum, eps):
     _check_floats("batch_norm", x)
-    rows = kernels.channel_rows(_wide(x))
+    rows = kernels.channel_rows(_as_float32(x))
     mean = inverse = xp.empty(0, rows.dtype)
     changes = ()
     if not training:
@@ -197,9 +197,9 @@ def _batch_fused(
             _batch_weight(m, g, input, *fixed) if wanted[1] else None,
             _summed(m, g, (-1,), *_of_batch(input)) if wanted[2] else None,
         )
-    rows, arrived = (kernels.channel_rows(_wide(a)) for a in (input, g[0]))
+    rows, arrived = (kernels.channel_rows(_as_float32(a)) for a in (input, g[0]))
     dx, product, total = kernels.standardize_backward(
-        arrived, rows, result1, result2, _wide(weight), wanted[0]
+        arrived, rows, result1, result2, _as_float32(weight), wanted[0]
     )
     if wanted[0]:
         dx = kernels.from_channel_rows(dx, input.shape).astype(input.dtype, copy=False)

@@ -44,7 +44,7 @@ def _check(name, self, d, index, src=None):
     refuse_if(any(k > n for k, n in zip(index.shape, sizes)), message, note)
 
 
-def _along(xp, self, dim, index):
+def _key_along(xp, self, dim, index):
     """Return the NumPy index of the entries that `index` selects along a dimension; a 0-d array has one entry."""
     n = self.shape[dim] if self.ndim else 1
     message = "index {} is out of bounds for dimension {} with size {}"
@@ -65,7 +65,7 @@ def _gather(xp, self, dim, index, sparse_grad):
     if not index.size:
         return xp.empty(index.shape, self.dtype)
     _check("gather", self, d, index)
-    return xp.array(self[_along(xp, self, d, index)])
+    return xp.array(self[_key_along(xp, self, d, index)])
 
 
 gather = register(
@@ -87,7 +87,7 @@ def _scatter(xp, self, dim, index, src, add=False):
         return out
     listed = hasattr(src, "ndim")
     _check("scatter", self, d, index, src if listed else None)
-    place = _along(xp, out, d, index)
+    place = _key_along(xp, out, d, index)
     used = src[tuple(slice(n) for n in index.shape)] if listed else src
     if add:
         add_at(xp, out, place, used)

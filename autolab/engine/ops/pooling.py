@@ -95,7 +95,7 @@ def _indices(xp, x, *settings):
     return kernels.max_indices(x, windows(x, *settings))
 
 
-def _winners(node):
+def _max_indices(node):
     """Return the indices of the maxima. PyTorch saves them; here they are computed again from the saved tensors."""
     node.unpack(0)  # raises an error if the tensor was freed
     names = "self", "kernel_size", "stride", "padding", "dilation", "ceil_mode"
@@ -110,7 +110,7 @@ max_pool = internal(
     node="MaxPool2DWithIndicesBackward0",
     vjp={"self": _max_rule},
     hidden=("result",),
-    constants={"result1": property(_winners)},
+    constants={"result1": property(_max_indices)},
     samples=_max_samples,
     **_MAX_LATEX,
 )
@@ -142,7 +142,7 @@ def _mean_of(xp, x, kernel_size, stride, padding, ceil_mode, count_include_pad, 
     return win, kernels.divisors(xp, win, count_include_pad, divisor_override)
 
 
-def _wide(kernel, x, *rest):
+def _compute_in_float32(kernel, x, *rest):
     """Return `kernel(x, *rest)`; float16 is summed in float32, as in PyTorch."""
     _refuse("avg_pool2d", x)
     if x.dtype == np.float16:
@@ -154,8 +154,10 @@ _MEAN_SETTINGS = "kernel_size", "stride", "padding", "ceil_mode", "count_include
 avg_pool = with_backward(
     "avg_pool2d(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, "
     "int? divisor_override)",
-    forward=lambda xp, x, *settings: _wide(kernels.mean, x, *_mean_of(xp, x, *settings)),
-    backward=lambda xp, g, x, *settings: _wide(
+    forward=lambda xp, x, *settings: _compute_in_float32(
+        kernels.mean, x, *_mean_of(xp, x, *settings)
+    ),
+    backward=lambda xp, g, x, *settings: _compute_in_float32(
         kernels.mean_backward, g, *_mean_of(xp, x, *settings)
     ),
     again=("avg_pool2d", *_MEAN_SETTINGS, "divisor_override"),
@@ -174,8 +176,10 @@ _ADAPTIVE_SAMPLES = lambda s: [(s.distinct(1, 2, 5, 4), (2, 3)), (s.distinct(2, 
 
 adaptive_avg_pool = with_backward(
     "_adaptive_avg_pool2d(Tensor self, int[] output_size)",
-    forward=lambda xp, x, output_size: _wide(kernels.adaptive_mean, x, output_size),
-    backward=lambda xp, g, x, size: _wide(kernels.adaptive_mean_backward, g, x.shape[-2:]),
+    forward=lambda xp, x, output_size: _compute_in_float32(kernels.adaptive_mean, x, output_size),
+    backward=lambda xp, g, x, size: _compute_in_float32(
+        kernels.adaptive_mean_backward, g, x.shape[-2:]
+    ),
     again=("_adaptive_avg_pool2d", "output_size"),
     node="AdaptiveAvgPool2DBackward0",
     hidden=("output_size",),
@@ -255,7 +259,7 @@ def _check_windows(shape, kernel_size, stride, padding, dilation, ceil_mode):
     )
 
 
-def _on_rows(function, pool, x, *args, **sizes):
+def _pool_sequences(function, pool, x, *args, **sizes):
     """Return a two-dimensional pooling of sequences (N, C, L) or (C, L), treated as images of height 1. sizes: for each
     name (its value along the height, the user's value)."""
     check_tensors(function, input=x)
@@ -317,7 +321,7 @@ def max_pool1d(
     _refuse_indices("max_pool1d", return_indices)
     sizes = {"kernel_size": (1, kernel_size), "stride": (1, stride or kernel_size)}
     sizes |= {"padding": (0, padding), "dilation": (1, dilation)}
-    return _on_rows("max_pool1d", max_pool2d, input, ceil_mode, **sizes)
+    return _pool_sequences("max_pool1d", max_pool2d, input, ceil_mode, **sizes)
 
 
 @composite(namespace="nn.functional")
@@ -351,10 +355,10 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     torch.nn.functional.avg_pool1d."""
     sizes = {"kernel_size": (1, kernel_size), "stride": (1, stride or kernel_size)}
     sizes["padding"] = 0, padding
-    return _on_rows("avg_pool1d", avg_pool2d, input, ceil_mode, count_include_pad, **sizes)
+    return _pool_sequences("avg_pool1d", avg_pool2d, input, ceil_mode, count_include_pad, **sizes)
 
 
-def _wanted(function, input, output_size):
+def _adaptive_size(function, input, output_size):
     """Return (rows, columns) of an adaptive pooling; None keeps a size. Raise RuntimeError for wrong sizes."""
     check_tensors(function, input=input)
     refuse_if(
@@ -379,7 +383,7 @@ def adaptive_avg_pool2d(input, output_size):
     them evenly; None keeps a size.
 
     Raise RuntimeError for other shapes. Source: torch.nn.functional.adaptive_avg_pool2d."""
-    size = _wanted("adaptive_avg_pool2d", input, output_size)
+    size = _adaptive_size("adaptive_avg_pool2d", input, output_size)
     if size == (1, 1):
         return mean_op.call(input, (-1, -2), True, None)
     return adaptive_avg_pool.call(input, size)
@@ -389,7 +393,9 @@ def adaptive_avg_pool2d(input, output_size):
 def adaptive_avg_pool1d(input, output_size):
     """Return the means of sequences (N, C, L) or (C, L) over `output_size` windows that divide them evenly. Source:
     torch.nn.functional.adaptive_avg_pool1d."""
-    return _on_rows("adaptive_avg_pool1d", adaptive_avg_pool2d, input, output_size=(1, output_size))
+    return _pool_sequences(
+        "adaptive_avg_pool1d", adaptive_avg_pool2d, input, output_size=(1, output_size)
+    )
 
 
 @composite(namespace="nn.functional")
@@ -399,4 +405,6 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     Raise RuntimeError for shapes other than (N, C, H, W) and (C, H, W). Source:
     torch.nn.functional.adaptive_max_pool2d."""
     _refuse_indices("adaptive_max_pool2d", return_indices)
-    return adaptive_max_pool.call(input, _wanted("adaptive_max_pool2d", input, output_size))[0]
+    return adaptive_max_pool.call(input, _adaptive_size("adaptive_max_pool2d", input, output_size))[
+        0
+    ]

@@ -291,7 +291,7 @@ def _std_rule(m, g, result, self, dim, correction, keepdim):
     return _var_rule(m, g, self, dim, correction, keepdim)
 
 
-def _dispersion(name, root, rule, tex, gradient, doc):
+def _register_variance(name, root, rule, tex, gradient, doc):
     """Make `name` public. root: whether it is the square root of the variance or the variance itself."""
     op = internal(
         f"{name}(Tensor self, int[]? dim=None, Number? correction=None, bool keepdim=False)",
@@ -333,7 +333,7 @@ def _dispersion(name, root, rule, tex, gradient, doc):
 
 
 _VAR_TEX = r"\frac{1}{n - {correction}} \sum_{{dim}} ({self} - \mu)^{2}"
-_dispersion(
+_register_variance(
     "var",
     lambda xp, variance: variance,
     _var_rule,
@@ -341,7 +341,7 @@ _dispersion(
     r"{g} \cdot \frac{2}{n - {correction}} \cdot ({self} - \mu)",
     "variance",
 )
-std = _dispersion(
+std = _register_variance(
     "std",
     lambda xp, variance: xp.sqrt(variance),
     _std_rule,

@@ -128,7 +128,7 @@ div_mode = internal(
 )
 
 
-def _remainders(name, forward, mode, whole):
+def _register_remainder(name, forward, mode, whole):
     """Return the two overloads of a remainder, by a tensor and by a number. mode, whole: how the quotient is rounded,
     for `div_mode` and in a formula."""
     shown = {
@@ -164,8 +164,8 @@ def _remainders(name, forward, mode, whole):
     return by_tensor, by_number
 
 
-fmod_tensor, fmod_scalar = _remainders("fmod", _fmod, "trunc", _TRUNCATED)
-remainder_tensor, remainder_scalar = _remainders("remainder", _remainder, "floor", _FLOORED)
+fmod_tensor, fmod_scalar = _register_remainder("fmod", _fmod, "trunc", _TRUNCATED)
+remainder_tensor, remainder_scalar = _register_remainder("remainder", _remainder, "floor", _FLOORED)
 
 
 def _no_derivative(m, g):

@@ -21,7 +21,7 @@ for _name in set(random.__all__) - {"fork_rng"}:
 
 
 # -- new tensors -------------------------------------------------------------------------------------------------------
-def _drawing(name, draw, words):
+def _register_draw(name, draw, words):
     """Make `name` and `<name>_like` public: draw(target, dtype, 0, 1, generator)."""
 
     @composite(name)
@@ -40,8 +40,8 @@ def _drawing(name, draw, words):
     of_its_shape.__doc__ = f"{words} Source: torch.{name}_like."
 
 
-_drawing("rand", draws.uniform, "numbers uniform in [0, 1)")
-_drawing("randn", draws.normal, "standard normal numbers")
+_register_draw("rand", draws.uniform, "numbers uniform in [0, 1)")
+_register_draw("randn", draws.normal, "standard normal numbers")
 
 
 @composite()
@@ -78,7 +78,7 @@ def placed(values, like):
     return wrap(values).to(like.device)
 
 
-def _drawn(xp, draw, *parameters):
+def _draw_on_cpu(xp, draw, *parameters):
     """Return `draw(*parameters)`. All random numbers are drawn on the CPU; parameters and result are copied from and to
     a device."""
     values = draw(*(devices.to_host(p) if hasattr(p, "dtype") else p for p in parameters))
@@ -101,7 +101,7 @@ def _normal_values(mean, std, generator):
 
 _normal_op = internal(
     "normal_of_mean_std(operand mean, operand std, Generator? generator)",
-    forward=lambda xp, mean, std, generator: _drawn(xp, _normal_values, mean, std, generator),
+    forward=lambda xp, mean, std, generator: _draw_on_cpu(xp, _normal_values, mean, std, generator),
     vjp={"mean": _zero, "std": _zero},
     node="NormalBackward3",
     operands=("mean", "std"),
@@ -140,7 +140,7 @@ _bernoulli_op = internal(
     node="BernoulliBackward0",
     latex=r"\sim \mathrm{Bernoulli}({self})",
     vjp_latex={"self": "0"},
-    forward=lambda xp, self, generator: _drawn(xp, _row_by_row, self, generator),
+    forward=lambda xp, self, generator: _draw_on_cpu(xp, _row_by_row, self, generator),
 )
 
 

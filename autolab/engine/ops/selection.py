@@ -20,7 +20,7 @@ from ..core.tensor import Tensor
 
 
 # -- the larger, the smaller -------------------------------------------------------------------------------------------
-def _competition(name, wins, loses, doc):
+def _register_extreme(name, wins, loses, doc):
     """Register `name`, the larger or smaller of two elements. wins, loses: the comparison signs in its formula."""
     compare = {"<": operator.lt, ">": operator.gt}
 
@@ -50,8 +50,8 @@ def _competition(name, wins, loses, doc):
     )
 
 
-_competition("maximum", ">", "<", "larger")
-_competition("minimum", "<", ">", "smaller")
+_register_extreme("maximum", ">", "<", "larger")
+_register_extreme("minimum", "<", ">", "smaller")
 
 
 # -- clamp -------------------------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return a * b.sigmoid()
 
 
-def _along(name, input, dim, stacklevel):
+def _softmax_dim(name, input, dim, stacklevel):
     """Return `dim`. If it is None, give PyTorch's warning and return PyTorch's default dimension."""
     if dim is not None:
         return dim
@@ -252,14 +252,14 @@ def softmax(
         >>> F.softmax(torch.tensor([1., 2., 3.]), dim=0)
         tensor([0.0900, 0.2447, 0.6652])
     """
-    return input.softmax(_along("softmax", input, dim, _stacklevel), dtype=dtype)
+    return input.softmax(_softmax_dim("softmax", input, dim, _stacklevel), dtype=dtype)
 
 
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
 ) -> Tensor:
     """Return softmax(-x) along `dim`."""
-    return (-input).softmax(_along("softmin", input, dim, _stacklevel), dtype=dtype)
+    return (-input).softmax(_softmax_dim("softmin", input, dim, _stacklevel), dtype=dtype)
 
 
 def log_softmax(
@@ -272,4 +272,4 @@ def log_softmax(
         >>> F.log_softmax(torch.tensor([1., 2., 3.]), dim=0)
         tensor([-2.4076, -1.4076, -0.4076])
     """
-    return input.log_softmax(_along("log_softmax", input, dim, _stacklevel), dtype=dtype)
+    return input.log_softmax(_softmax_dim("log_softmax", input, dim, _stacklevel), dtype=dtype)

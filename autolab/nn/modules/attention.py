@@ -109,10 +109,10 @@ class MultiheadAttention(Module):
                 "is_causal is only a hint. Pass the mask as attn_mask, too.",
             )
         if not batched:
-            query, key, value = _converted(lambda x: x.unsqueeze(1), query, key, value)
+            query, key, value = _convert_each_once(lambda x: x.unsqueeze(1), query, key, value)
             hidden = None if hidden is None else hidden.unsqueeze(0)
         elif self.batch_first:
-            query, key, value = _converted(lambda x: x.transpose(1, 0), query, key, value)
+            query, key, value = _convert_each_once(lambda x: x.transpose(1, 0), query, key, value)
         is_causal = is_causal and hidden is None and not need_weights
         sizes = (query.shape[1], self.num_heads, query.shape[0], key.shape[0])
         mask = None if is_causal else _joined_masks(_shaped_mask(mask, sizes), hidden, sizes)
@@ -164,7 +164,7 @@ def _misfit(message):
     return fail(AssertionError, message, note)
 
 
-def _converted(convert, query, key, value):
+def _convert_each_once(convert, query, key, value):
     """Convert each distinct tensor once, so that equal arguments stay one object and one product can project them
     all."""
     converted = {id(x): convert(x) for x in (query, key, value)}

@@ -65,7 +65,7 @@ class BackwardHook:
         result = _spread(self.input_index, grad_input, self.n_inputs)
         for hook in self.user_hooks:
             replacement = hook(self.module, result, self.grad_outputs)
-            result = _replaced(result, replacement, "Backward hook", "grad_input", "input")
+            result = _result_of_hook(result, replacement, "Backward hook", "grad_input", "input")
         self.grad_outputs = None
         return tuple(result[i] for i in self.input_index)
 
@@ -73,7 +73,9 @@ class BackwardHook:
         grads = _spread(self.output_index, grad_output, self.n_outputs)
         for hook in self.user_pre_hooks:
             replacement = hook(self.module, grads)
-            grads = _replaced(grads, replacement, "Backward pre hook", "grad_output", "output")
+            grads = _result_of_hook(
+                grads, replacement, "Backward pre hook", "grad_output", "output"
+            )
         self.grad_outputs = grads
         if self.input_index is None:
             self._without_differentiable_input()
@@ -117,7 +119,7 @@ def _spread(index, values, size):
     return tuple(result)
 
 
-def _replaced(grads, replacement, hook, name, noun):
+def _result_of_hook(grads, replacement, hook, name, noun):
     """Return the hook's replacement of `grads`, or `grads` itself. Raise RuntimeError if their numbers differ."""
     if replacement is None:
         return grads
