@@ -1,5 +1,5 @@
-"""Run the whole course in JupyterLite, in Chromium, and compare what it says with the stored outputs: `make check-
-lite`.
+"""Run the whole course in JupyterLite, in Chromium, and compare what it says with the stored outputs: `make
+check-lite`.
 
     AUTOLAB_CHROMIUM=/usr/bin/chromium python tools/lite_check.py build/lite-check [LESSON ...]
 

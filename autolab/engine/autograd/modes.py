@@ -111,7 +111,7 @@ class inference_mode(no_grad):
 
 @functools.partial(attach, to=set_grad_enabled)
 class _Setting:
-    """`set_grad_enabled`, which sets the mode at once, made usable as a decorator too."""
+    """Make `set_grad_enabled`, which sets the mode at once, also work as a decorator."""
 
     def __call__(self, function):
         per_thread.state.grad = self._before

@@ -2,20 +2,20 @@
 
 Files about tensors:
 
-1. `errors.py`: how the engine refuses, in PyTorch's words.
-2. `dtype.py`, `device.py`: what kind of numbers a tensor has, and where they are.
-3. `observe.py`: who watches, and what they are told. Everything that can be seen of a run is an event here.
-4. `grad_mode.py`: what threads share; when history is recorded.
-5. `tensor.py`: what a tensor holds, and its place in the graph.
+1. `errors.py`: errors with PyTorch's messages.
+2. `dtype.py`, `device.py`: the type of a tensor's numbers, and the device of its memory.
+3. `observe.py`: observers of the engine. Everything that they can see of a run is an event here.
+4. `grad_mode.py`: the state of each thread, such as whether it records history.
+5. `tensor.py`: the data of a tensor, and its place in the graph.
 
 The forward pass:
 
-6. `record.py`, `namespaces.py`: how an operation is stated, once; the two kinds of numbers that its gradient rules
-compute with.
-7. `saving.py`: what is kept of an operation for backward.
-8. `node.py`: the node that an operation leaves behind. **What backward is** stands here.
+6. `record.py`, `namespaces.py`: the declaration of an operation; its gradient rules compute with arrays or with
+Tensors.
+7. `saving.py`: the arguments and results that an operation saves for backward.
+8. `node.py`: the graph node of an operation. **What backward is** is explained here.
 9. `apply.py`: how an operation runs.
-10. `op.py`: how a record becomes an operation that can be called, and which engine runs it.
+10. `op.py`: a record becomes an operation that can be called, and an engine runs it.
 
 The backward pass:
 

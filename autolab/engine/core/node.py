@@ -43,7 +43,7 @@ class Node:
 
     inputs: for each differentiable argument, the node that receives its gradient, or None. input_nrs: to which output
     of that node, None where all are the first. saved: the values that the rules read (`entries`). fix: per input the
-    (shape or None, dtype) its gradient must be brought to, where operands were broadcast or converted; None mostly.
+    (shape or None, dtype) its gradient must be brought to, where operands were broadcast or converted; usually None.
     value, operands, scope: for the explorer, see docs/dev/contracts.md. Hooks and the public methods of a node are in
     `autograd/nodes.py`."""
 

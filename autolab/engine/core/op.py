@@ -24,7 +24,7 @@ class Engine:
     tensor(6.)
     """
 
-    inplace_runner: ClassVar[Any]  # the in-place runner, defined by `inplace/changes.py`
+    inplace_runner: ClassVar[Any]  # runs ops in place; defined in `inplace/changes.py`
 
     def runner(self, op: Op) -> Callable[..., Any]:
         """Return the function that runs `op`; it takes all arguments in schema order."""

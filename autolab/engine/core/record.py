@@ -52,7 +52,9 @@ class Op:
     # shown as `_saved_alpha`, but not saved
     constants: dict[str, Any] = field(default_factory=dict)
     inplace: bool = False
-    inplace_fields: dict[str, Any] = field(default_factory=dict)  # fields that differ in place
+    inplace_fields: dict[str, Any] = field(
+        default_factory=dict
+    )  # fields of the in-place form that differ
     variadic: bool = False  # the number of outputs depends on the arguments (split, unbind)
     latex: str = ""
     vjp_latex: dict[str, str] = field(default_factory=dict)

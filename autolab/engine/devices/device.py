@@ -132,7 +132,7 @@ _backends: dict = {}  # type -> list of backends, set on first use
 _lock = threading.RLock()
 
 
-# -- which devices there are -------------------------------------------------------------------------------------------
+# -- the available devices ---------------------------------------------------------------------------------------------
 def register_backends(kind, backends):
     """Make `kind` ('cuda', 'sim') refer to these backends. Return the backends before the change (None: not set
     yet)."""
@@ -223,7 +223,7 @@ def backend_of(d):
     )
 
 
-# -- the default -------------------------------------------------------------------------------------------------------
+# -- the default device ------------------------------------------------------------------------------------------------
 class _PerThread(threading.local):
     """The device settings of one thread: its default device, the devices of its active `with` blocks, and the current
     index of each type."""

@@ -80,7 +80,7 @@ def _python(value):
 class Kind:
     """One kind of argument."""
 
-    shown: str  # PyTorch's name for it
+    shown: str  # PyTorch's name for the kind
     plain: set[Any]  # classes whose values are accepted unchanged
     fits: Callable[[Any], bool]
     brought: Callable[[Any], Any] = _python  # converts an accepted value to Python numbers

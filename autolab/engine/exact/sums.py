@@ -60,7 +60,7 @@ def add(x, axis=None, keepdims=False):
 
 
 def alone(number, shape):
-    """Return a new array of `shape`, with one element, that holds `number`."""
+    """Return a new array of `shape`, which has one element, filled with `number`."""
     made = np.empty(shape, number.dtype)  # np.full takes three times as long
     made.fill(number)
     return made

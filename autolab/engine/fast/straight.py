@@ -69,7 +69,7 @@ def _numpy_error_state():
 _SILENCE = _numpy_error_state()
 
 
-# -- without a plan ----------------------------------------------------------------------------------------------------
+# -- chains, without a plan --------------------------------------------------------------------------------------------
 def _run_chain(node, g, retain_graph):
     """Run nodes in order while the graph is a chain, as `core.backward.BackwardPass.run` does. If it branches,
     `_run_rest` runs the rest."""
@@ -149,7 +149,7 @@ def _run_rest(roots, seeds, leaves, retain_graph):
     execute(roots, seeds, retain_graph=retain_graph)
 
 
-# -- with a plan -------------------------------------------------------------------------------------------------------
+# -- branching graphs, with a plan -------------------------------------------------------------------------------------
 def _plan(roots, leaves) -> tuple[list, dict] | None:
     """Return (nodes, newest first; a place for the gradient of each), or None if the graph needs `BackwardPass`; see
     `core.backward.plan`.

@@ -167,7 +167,7 @@ class Windows:
         return matrices.reshape(*matrices.shape[:-1], pieces, -1).swapaxes(-3, -2)
 
 
-# -- the three maps ----------------------------------------------------------------------------------------------------
+# -- the three functions -----------------------------------------------------------------------------------------------
 def forward(x, weight, bias, geo):
     """Return y[o] = sum over channels and kernel positions of weight * window, plus bias[o]."""
     if gpu.off_host(x):

@@ -1,7 +1,8 @@
 """Pooling over windows of the last two dimensions of an array; leading dimensions and memory order are kept.
 
-A window's largest number is found along one axis first, then along the other in what is left: k + k passes instead of k
-* k, each a `maximum` of two strided slices. The first of equal numbers (row by row) wins, as in PyTorch.
+The maximum of a window is computed along one axis first, and then along the other axis of the result. This takes k + k
+passes instead of k * k, each a `maximum` of two strided slices. As in PyTorch, the first of equal numbers (row by row)
+wins.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Windows(_Sizes):
 
     @cached_property
     def apart(self):
-        """Return whether no position is in two windows."""
+        """Return whether the windows do not overlap."""
         return all(s >= d * (k - 1) + 1 for k, s, d in zip(self.kernel, self.stride, self.dilation))
 
     @cached_property
@@ -270,7 +271,7 @@ def mean_backward(g, win, divisor):
     return _input_part(dx, win)
 
 
-# -- windows that share the input out ----------------------------------------------------------------------------------
+# -- adaptive windows --------------------------------------------------------------------------------------------------
 def adaptive_edges(n, out):
     """Return the first position, and one past the last, of each of `out` windows that divide `n` positions evenly."""
     i = np.arange(out)

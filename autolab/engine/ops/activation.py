@@ -58,7 +58,7 @@ def logistic(xp, x):
     return OPS["sigmoid"].forward(xp, x)
 
 
-# -- bent lines ------------------------------------------------------------------------------------------------------
+# -- piecewise linear functions --------------------------------------------------------------------------------------
 def _relu(x):
     return np.maximum(x, x.dtype.type(0)) if x.size < elementwise.BIG else elementwise.relu(x)
 
@@ -83,7 +83,7 @@ register(
     inplace=True,
     latex=r"\max(0, {self})",
     vjp_latex={"self": r"{g} \cdot [{self} > 0]"},
-    doc="Each element, but at least 0. The gradient at 0 is 0. Source: torch.relu",
+    doc="Return max(0, x) for each element x. The gradient at 0 is 0. Source: torch.relu",
 )
 
 internal(
@@ -171,7 +171,7 @@ with_backward(
 )
 
 
-# -- exponential ones ------------------------------------------------------------------------------------------------
+# -- exponential functions -------------------------------------------------------------------------------------------
 def _elu(xp, x, alpha, scale, input_scale):
     below = xp.expm1(xp.minimum(x, 0) * input_scale) * (alpha * scale)
     return _where(xp, x > 0, x * scale, below)
@@ -281,7 +281,7 @@ internal(
 )
 
 
-# -- per channel -----------------------------------------------------------------------------------------------------
+# -- functions with a weight per channel -----------------------------------------------------------------------------
 @composite(method=True)
 def prelu(input, weight):
     """Return input where it is positive, else weight * input. There is one weight, or one for each channel (dimension

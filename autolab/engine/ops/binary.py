@@ -37,7 +37,7 @@ register(
         (s.randn(2, 3), s.randn(3), 0.8),
         (s.randn(3), s.randn(3), s.uniform(0.1, 0.4, 3)),
     ],
-    doc="Return numbers from `input` (weight 0) to `end` (weight 1) in a straight line; weight is a number or a tensor. "
+    doc="Interpolate linearly from `input` (weight 0) to `end` (weight 1); weight is a number or a tensor. "
     "Source: torch.lerp.",
 )
 

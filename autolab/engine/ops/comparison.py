@@ -105,7 +105,7 @@ register(
     inplace=True,
     latex=r"\sim {self}",
     samples=lambda s: [s.integers(8, 4), s.booleans(4)],
-    doc="Return every bit flipped; for bool tensors, not. Source: torch.bitwise_not",
+    doc="Flip every bit; for bool tensors, this is the logical not. Source: torch.bitwise_not",
 )
 
 
@@ -119,7 +119,7 @@ def _invert(self):
 METHODS["__invert__"] = _invert
 
 
-# -- what kind of number -----------------------------------------------------------------------------------------------
+# -- isnan, isinf and similar tests ------------------------------------------------------------------------------------
 for _name, _tex, _doc in (
     ("isnan", r"[{self} \ne {self}]", "nan"),
     ("isinf", r"[\left| {self} \right| = \infty]", "infinite"),

@@ -140,7 +140,7 @@ convolution_op = internal(
 )
 
 
-# -- the map and its adjoints, for a geometry that is known ------------------------------------------------------------
+# -- the op and its adjoints for a given geometry ----------------------------------------------------------------------
 def _register_bilinear(name, kernel, first, second, **vjp):
     """Register one of the three bilinear maps of the input, the weight and the result's gradient."""
     internal(
@@ -352,7 +352,7 @@ def _public(name, n, shapes):
     convolve.__doc__ = f"""Return the cross-correlation of {shapes}; without N too.
 
     L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1 for each size; padding may be 'valid' or 'same'.
-    Raises RuntimeError when sizes, channels or dtypes do not fit. Source: torch.nn.functional.{name}."""
+    Raise RuntimeError if sizes, channels or dtypes do not match. Source: torch.nn.functional.{name}."""
     transpose.__doc__ = f"""Return the adjoint of `{name}`: from the shape of its result to the shape of its input.
 
     L' = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1 for each size. Raises RuntimeError when

@@ -67,7 +67,7 @@ clone = register(
     vjp={"self": lambda m, g: g},
     latex=r"{self}",
     vjp_latex={"self": "{g}"},
-    doc="A copy with memory of its own; gradients pass through. Source: torch.clone",
+    doc="Return a copy with its own memory; gradients flow through it. Source: torch.clone",
 )
 
 alias = register(
@@ -429,8 +429,8 @@ def _register_function_of_method(name, doc):
 
 
 _register_function_of_method(
-    "detach", "The same memory outside the graph; in-place changes are still noticed."
+    "detach", "Return the same memory outside the graph; backward still detects in-place changes."
 )
-_register_function_of_method("numel", "How many elements the tensor has.")
-_register_function_of_method("is_floating_point", "Whether the tensor's dtype is floating point.")
-_register_function_of_method("is_complex", "Whether the tensor's dtype is complex.")
+_register_function_of_method("numel", "Return the number of elements.")
+_register_function_of_method("is_floating_point", "Return whether the dtype is floating point.")
+_register_function_of_method("is_complex", "Return whether the dtype is complex.")

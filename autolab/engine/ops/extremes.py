@@ -188,7 +188,7 @@ def _position(name, doc):
         return op.call(input, dim, keepdim)
 
     call.__doc__ = (
-        f"Return where the {doc} element is: in the flattened tensor, or along `dim`. nan counts as the {doc}. "
+        f"Return the index of the {doc} element: in the flattened tensor, or along `dim`. nan counts as the {doc}. "
         f"Source: torch.{name}"
     )
 

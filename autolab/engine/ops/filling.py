@@ -90,7 +90,7 @@ def new_full(self, size, fill_value, **options):
     return _filled(made, shape_of("new_full", size), made.dtype, fill_value)
 
 
-# -- like another tensor -----------------------------------------------------------------------------------------------
+# -- tensors like another tensor ---------------------------------------------------------------------------------------
 def like(function, input, options):
     """Return the Options for a tensor like `input`, and an uninitialised host array with its shape and memory order.
 

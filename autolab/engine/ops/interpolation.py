@@ -21,7 +21,7 @@ from .functions import composite, internal
 from .with_backward import rule
 
 
-# -- what each output reads --------------------------------------------------------------------------------------------
+# -- positions and weights of each output ------------------------------------------------------------------------------
 def _step(n, out, scale, align_corners, real):
     """Return the number of input positions per output position."""
     if align_corners:

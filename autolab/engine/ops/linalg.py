@@ -18,7 +18,7 @@ from .functions import METHODS, NAMESPACES, composite, internal
 from .return_types import return_type
 
 
-# -- what is refused ---------------------------------------------------------------------------------------------------
+# -- checks ------------------------------------------------------------------------------------------------------------
 def _check_square(name, a):
     """Raise PyTorch's error unless `a` contains square floating-point matrices."""
     message = f"linalg.{name}: The input tensor A must have at least 2 dimensions."

@@ -29,7 +29,7 @@ def _share(reduction, array):
     return 1.0 / math.prod(array.shape) if reduction == MEAN and 0 not in array.shape else 1.0
 
 
-# -- of a difference -------------------------------------------------------------------------------------------------
+# -- losses of a difference ------------------------------------------------------------------------------------------
 def _register_difference_loss(schema, forward, slope, latex, bounded, **record):
     """Register a loss of self - target; the gradient of the target has the opposite sign.
 
@@ -108,7 +108,7 @@ _register_difference_loss(  # in PyTorch, beta is called delta here
 )
 
 
-# -- of probabilities ------------------------------------------------------------------------------------------------
+# -- losses of probabilities -----------------------------------------------------------------------------------------
 _PROBABILITIES = "It must hold probabilities: pass it through sigmoid first, or use binary_cross_entropy_with_logits."
 
 

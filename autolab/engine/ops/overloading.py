@@ -32,7 +32,7 @@ def overloaded(name, of_tensors, of_number, number_first=None, *, doc, namespace
 
     call.__doc__ = f"{doc} Source: torch.{namespace and namespace + '.'}{name}."
     if inplace:
-        in_place.__doc__ = f"In-place `{name}`. Source: torch.Tensor.{name}_."
+        in_place.__doc__ = f"Apply `{name}` in place. Source: torch.Tensor.{name}_."
         composite(f"{name}_", method=True, function=False)(in_place)
     return composite(name, namespace=namespace, method=not namespace)(call)
 

@@ -37,7 +37,7 @@ constant_pad = internal(
 )
 
 
-# -- numbers of the input itself ---------------------------------------------------------------------------------------
+# -- reflection and replication ----------------------------------------------------------------------------------------
 def _positions(xp, shape, padding, mode):
     """Return (axis, the input position for each position of the padded axis) for each padded axis, the last one
     first."""

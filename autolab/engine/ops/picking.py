@@ -76,7 +76,7 @@ gather = register(
     latex=r"{self}[{index}]",
     vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
     samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 1]]))],
-    doc="Return entries picked along a dimension by an index tensor. Source: torch.gather",
+    doc="Return the entries at the positions in an index tensor along a dimension. Source: torch.gather",
 )
 
 
@@ -146,7 +146,7 @@ def scatter_(self, dim, index, src=None, *, value=None):
     return written(*_scatter_call(self, dim, index, src, value))
 
 
-# -- by position among all, by mask ------------------------------------------------------------------------------------
+# -- by flat position, by mask -----------------------------------------------------------------------------------------
 @composite(method=True)
 def take(input, index):
     """Return the entries at positions in the flattened tensor. Source: torch.take."""

@@ -135,7 +135,7 @@ elementwise(
 )
 
 
-# -- size and sign -----------------------------------------------------------------------------------------------------
+# -- absolute value and sign -------------------------------------------------------------------------------------------
 def _abs(xp, self):
     if self.dtype == bool:
         raise not_implemented("abs_cpu", self.dtype)

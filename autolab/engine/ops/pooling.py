@@ -171,7 +171,7 @@ avg_pool = with_backward(
 )
 
 
-# -- windows that share the input out ----------------------------------------------------------------------------------
+# -- adaptive windows --------------------------------------------------------------------------------------------------
 _ADAPTIVE_SAMPLES = lambda s: [(s.distinct(1, 2, 5, 4), (2, 3)), (s.distinct(2, 4, 4), (2, 2))]
 
 adaptive_avg_pool = with_backward(

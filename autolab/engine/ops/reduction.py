@@ -178,7 +178,7 @@ def _sum_or_mean(name, forward, fast, rule_of_all, rule, tex, gradient):
         return along.call(input, dims, False if keepdim is ABSENT else keepdim, dtype)
 
     call.__doc__ = (
-        f"Return the {name} of all elements, or along `dim` (an int or a tuple). dtype: converts first. Raises "
+        f"Return the {name} of all elements, or along `dim` (an int or a tuple). dtype: convert to it first. Raise "
         f"IndexError for a `dim` that does not exist. Source: torch.{name}"
     )
     return whole, along

@@ -189,26 +189,26 @@ floor_divide_op = internal(
 )
 floor_divide_op.node_class._name = "torch::autograd::NotImplemented"
 
-_DIVIDED = "Raises RuntimeError for whole numbers divided by 0."
+_DIVIDED = "Raise RuntimeError for integers divided by 0."
 overloaded(
     "fmod",
     fmod_tensor,
     fmod_scalar,
-    doc=f"The remainder of input / other, with the sign of input. {_DIVIDED}",
+    doc=f"Return the remainder of input / other, with the sign of input. {_DIVIDED}",
 )
 overloaded(
     "remainder",
     remainder_tensor,
     remainder_scalar,
     remainder_tensor,
-    doc=f"The remainder of input / other, with the sign of other: Python's `%`. {_DIVIDED}",
+    doc=f"Return the remainder of input / other, with the sign of other: Python's `%`. {_DIVIDED}",
 )
 overloaded(
     "floor_divide",
     floor_divide_op,
     floor_divide_op,
     floor_divide_op,
-    doc=f"input / other, rounded down: Python's `//`. It has no derivative. {_DIVIDED}",
+    doc=f"Return input / other, rounded down: Python's `//`. It has no derivative. {_DIVIDED}",
 )
 
 

@@ -19,7 +19,7 @@ from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.tensor import Tensor
 
 
-# -- the larger, the smaller -------------------------------------------------------------------------------------------
+# -- maximum, minimum --------------------------------------------------------------------------------------------------
 def _register_extreme(name, wins, loses, doc):
     """Register `name`, the larger or smaller of two elements. wins, loses: the comparison signs in its formula."""
     compare = {"<": operator.lt, ">": operator.gt}
@@ -230,6 +230,6 @@ register(
     latex=r"{self}",
     vjp_latex={"self": r"{g} \cdot [|{self}| < \infty]"},
     samples=lambda s: [s.randn(3)],
-    doc="Return numbers for nan (`nan`: 0) and for infinities (`posinf`, `neginf`: the largest and smallest number). "
+    doc="Replace nan by `nan` (0) and infinities by `posinf` and `neginf` (the largest and smallest number). "
     "Source: torch.nan_to_num",
 )

@@ -61,7 +61,7 @@ index_select = register(
     latex=r"{self}[{index}]",
     vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
     samples=lambda s: [(s.randn(2, 3), 1, s.index([0, 2, 2]))],
-    doc="Return slices picked along a dimension. Source: torch.index_select",
+    doc="Return the slices at given positions along a dimension. Source: torch.index_select",
 )
 
 
@@ -94,7 +94,7 @@ index_add = register(
     latex=r"{self}[{index}] \mathrel{+}= {source}",
     vjp_latex={"self": r"{g}", "source": r"{g}[{index}]"},
     samples=lambda s: [(s.randn(3), 0, s.index([0, 0]), s.randn(2))],
-    doc="Return a copy with slices added. Source: torch.index_add",
+    doc="Return a copy with slices of `source` added at given positions. Source: torch.index_add",
 )
 
 

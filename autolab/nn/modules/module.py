@@ -68,7 +68,7 @@ class Module(ModuleMembers, ModuleHooks, ModuleState):
             "Define forward(self, x) in your module, indented like __init__.",
         )
 
-    # changing all at once ------------------------------------------------------------------------
+    # changing all members ------------------------------------------------------------------------
 
     def apply(self, fn: Callable[[Module], object]) -> Self:
         """Call `fn` on every submodule (children first), then on this module. Return the module."""
@@ -167,7 +167,7 @@ class Module(ModuleMembers, ModuleHooks, ModuleState):
         """Reset the gradients of all parameters, to None or (with `set_to_none=False`) to zeros."""
         reset_grads(self, self.parameters(), set_to_none)
 
-    # showing -------------------------------------------------------------------------------------
+    # repr ----------------------------------------------------------------------------------------
 
     def _get_name(self):
         return type(self).__name__

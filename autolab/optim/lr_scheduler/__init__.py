@@ -1,4 +1,4 @@
-"""Learning rates that change as training goes on.
+"""Learning-rate schedules.
 
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """

@@ -1,4 +1,4 @@
-"""The base class of learning-rate schedules: when it steps, what it warns of, what it saves.
+"""The base class of learning-rate schedules: stepping, warnings, and saved state.
 
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
@@ -24,7 +24,8 @@ _ORDER = (
 
 
 def values_of(optimizer, key):
-    """Return the setting `key` of each group; tensors are copied, so that changing one leaves the optimizer alone."""
+    """Return the setting `key` of each group. Tensors are copied, so that changing a result does not change the
+    optimizer."""
     return [
         group[key].clone() if isinstance(group[key], Tensor) else group[key]
         for group in optimizer.param_groups
@@ -32,7 +33,7 @@ def values_of(optimizer, key):
 
 
 def set_lr(group, lr):
-    """Change a group's learning rate: a tensor keeps being the same tensor."""
+    """Set a group's learning rate; a tensor is changed in place and stays the same object."""
     if isinstance(group["lr"], Tensor):
         group["lr"].fill_(lr)
     else:
@@ -40,7 +41,7 @@ def set_lr(group, lr):
 
 
 def check_optimizer(optimizer):
-    """Raise TypeError for what is no optimizer."""
+    """Raise TypeError unless `optimizer` is an optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise fail(
             TypeError,
@@ -50,7 +51,7 @@ def check_optimizer(optimizer):
 
 
 def per_group(name, values, optimizer, message=None):
-    """Return one value of the setting `name` for each group: a number for all, or a list of the right length."""
+    """Return one value of the setting `name` for each group, from a number for all or a list of the right length."""
     n = len(optimizer.param_groups)
     if not isinstance(values, (list, tuple)):
         return [values] * n
@@ -75,7 +76,7 @@ def refuse_epoch(scheduler, epoch):
 
 
 class LRScheduler:
-    """Base class: `step()` after every epoch sets each group's lr to what `get_lr` of the subclass says."""
+    """Base class: `step()` after every epoch sets each group's lr to the result of the subclass's `get_lr`."""
 
     _get_lr_called_within_step = False
     _is_initial = False
@@ -83,7 +84,8 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
-        if "_is_scheduled" not in vars(optimizer):  # from the first schedule on, steps are noted
+        # the first schedule makes the optimizer record its steps
+        if "_is_scheduled" not in vars(optimizer):
             vars(optimizer).update(_is_scheduled=True, _opt_called=False)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
@@ -115,11 +117,11 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
+        """Load the result of `state_dict`."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[float | Tensor]:
-        """Return the learning rate of each group, as it is now."""
+        """Return the current learning rate of each group."""
         return self._last_lr
 
     def get_lr(self) -> list[float | Tensor]:
@@ -127,7 +129,7 @@ class LRScheduler:
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Set the next learning rates. Call it after `optimizer.step()`; warns when it comes first."""
+        """Set the next learning rates. Call it after `optimizer.step()`; it warns if it is called first."""
         refuse_epoch(self, epoch)
         if self._step_count == 1 and not vars(self.optimizer).get("_opt_called"):
             warnings.warn(f"{_ORDER} See more details at {_HOW}", UserWarning, stacklevel=2)
@@ -136,7 +138,7 @@ class LRScheduler:
         self._take()
 
     def _take(self):
-        """Give each group its learning rate and remember them all."""
+        """Set the learning rate of each group, and store them all."""
         self._get_lr_called_within_step = True
         try:
             values = self.get_lr()
@@ -162,4 +164,4 @@ class LRScheduler:
 
 
 class _LRScheduler(LRScheduler):
-    """The base class under its name before PyTorch 2.0, for schedules that were written then."""
+    """The base class's name before PyTorch 2.0, for schedules written then."""

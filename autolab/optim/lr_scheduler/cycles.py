@@ -1,4 +1,4 @@
-"""Schedules that rise and fall: cycles and restarts; stepped after every batch.
+"""Schedules that rise and fall, such as cycles and restarts; step them after every batch.
 
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
@@ -20,11 +20,11 @@ from autolab.optim.optimizer import Optimizer
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """lr falls from its initial value to eta_min along half a cosine, then starts again: after T_0 epochs, then T_0 *
+    """lr falls from its initial value to eta_min along half a cosine, then restarts: after T_0 epochs, then T_0 *
     T_mult, …
 
-    `step(epoch)` may be given a fraction of an epoch (epoch + batch / batches). Raises ValueError for settings that
-    make no period. Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2016).
+    `step(epoch)` accepts a fraction of an epoch (epoch + batch / batches). Raise ValueError for settings without a
+    valid period. Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2016).
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * fraction / 2 for base in self.base_lrs]
 
     def step(self, epoch: int | None = None) -> None:
-        """Go to the next epoch, or to `epoch`, which may be a fraction and may lie before. Raises ValueError below
+        """Go to the next epoch, or to `epoch`, which may be a fraction or an earlier epoch. Raise ValueError below
         0."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
@@ -84,17 +84,17 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_i, self.T_cur = self.T_0, epoch
         elif self.T_mult == 1:
             self.T_cur = epoch % self.T_0
-        else:  # n whole periods, T_0 * (1 + T_mult + T_mult**2 + …) epochs, lie behind
+        else:  # after n whole periods, that is, T_0 * (1 + T_mult + T_mult**2 + …) epochs
             n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
             self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
             self.T_i = self.T_0 * self.T_mult**n
 
 
 class _Cycle(LRScheduler):
-    """What schedules that move the momentum against the learning rate share. Adam's momentum is its first beta."""
+    """The base of schedules that move the momentum against the learning rate. Adam's momentum is its first beta."""
 
     def _momenta(self, base_momentum, max_momentum):
-        """Return (smallest, largest) momentum of each group. Raises ValueError when the optimizer has no momentum."""
+        """Return (smallest, largest) momentum of each group. Raise ValueError if the optimizer has no momentum."""
         defaults = self.optimizer.defaults
         if "momentum" not in defaults and "betas" not in defaults:
             raise fail(
@@ -119,12 +119,12 @@ class _Cycle(LRScheduler):
 
 
 class CyclicLR(_Cycle):
-    """lr rises from base_lr to max_lr in step_size_up steps and falls back in step_size_down, again and again.
+    """lr rises from base_lr to max_lr in step_size_up steps and falls back in step_size_down steps, repeatedly.
 
     Step it after every batch. mode: "triangular"; "triangular2" (half the height each cycle); "exp_range" (the height
-    times gamma ** step). Momentum goes the other way between max_momentum and base_momentum.
-    Smith, "Cyclical Learning Rates for Training Neural Networks" (2015). Raises ValueError for an unknown mode and for
-    an optimizer without momentum.
+    times gamma ** step). Momentum moves the other way between max_momentum and base_momentum. Smith, "Cyclical Learning
+    Rates for Training Neural Networks" (2015). Raise ValueError for an unknown mode and for an optimizer without
+    momentum.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class CyclicLR(_Cycle):
                 self._start_momentum(self.base_momentums, self.max_momentums)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
-        self._scale_fn_custom = None  # PyTorch's files have this entry
+        self._scale_fn_custom = None  # PyTorch's saved states have this entry
 
     def _scale(self, cycle):
         """Return the height of this step's cycle, as a fraction of max_lr - base_lr."""
@@ -196,10 +196,11 @@ class CyclicLR(_Cycle):
 
 
 class OneCycleLR(_Cycle):
-    """lr rises from max_lr / div_factor to max_lr, falls to the start / final_div_factor; momentum does the opposite.
+    """lr rises from max_lr / div_factor to max_lr, then falls to the start / final_div_factor; momentum does the
+    opposite.
 
-    Step it after every batch. Smith and Topin, "Super-Convergence" (2017). Raises ValueError for settings that make
-    no cycle.
+    Step it after every batch. Smith and Topin, "Super-Convergence" (2017). Raise ValueError for settings without a
+    valid cycle.
     """
 
     def __init__(
@@ -256,7 +257,7 @@ class OneCycleLR(_Cycle):
         return end + (start - end) / 2.0 * (math.cos(math.pi * fraction) + 1)
 
     def get_lr(self) -> list[float | Tensor]:
-        """Return the lr of this step; set the momentum too. Raises ValueError after the last step."""
+        """Return the lr of this step; set the momentum too. Raise ValueError after the last step."""
         self._warn_outside_step()
         step = self.last_epoch
         if step > self.total_steps:

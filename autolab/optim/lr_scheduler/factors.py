@@ -1,4 +1,4 @@
-"""Schedules that are a formula of the epoch: a factor for the initial or for the present learning rate.
+"""Schedules given by a formula of the epoch: a factor of the initial or of the current learning rate.
 
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
@@ -20,7 +20,7 @@ from autolab.optim.optimizer import Optimizer
 class LambdaLR(LRScheduler):
     """The initial lr times `lr_lambda(epoch)`, one function for all groups or a list.
 
-    Raises ValueError when the list has not one function for each group.
+    Raise ValueError unless the list has one function for each group.
 
     Example:
 
@@ -43,14 +43,14 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state; of the functions only the attributes of callable objects, None for plain functions."""
+        """Return the state. For callable objects it has their attributes, for plain functions None."""
         saved = [None if isinstance(f, FunctionType) else vars(f).copy() for f in self.lr_lambdas]
         state = super().state_dict()
         del state["lr_lambdas"]
-        return {**state, "lr_lambdas": saved}  # PyTorch's order
+        return {**state, "lr_lambdas": saved}  # in PyTorch's order
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned; plain functions stay those of this scheduler."""
+        """Load the result of `state_dict`; plain functions stay unchanged."""
         super().load_state_dict({**state_dict, "lr_lambdas": self.lr_lambdas})
         for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
             vars(function).update(saved or {})
@@ -88,7 +88,7 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
-        """Return the lr, times gamma when the epoch is a multiple of step_size."""
+        """Return the lr, times gamma if the epoch is a multiple of step_size."""
         self._warn_outside_step()
         if self.last_epoch == 0 or self.last_epoch % self.step_size:
             return self._current()
@@ -109,7 +109,7 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
-        """Return the lr, times gamma when the epoch is a milestone."""
+        """Return the lr, times gamma if the epoch is a milestone."""
         self._warn_outside_step()
         if self.last_epoch not in self.milestones:
             return self._current()
@@ -130,9 +130,9 @@ class ExponentialLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The initial lr times a factor that goes in total_iters equal stairs from start_factor to end_factor.
+    """The initial lr times a factor that goes from start_factor to end_factor in total_iters equal steps.
 
-    Raises ValueError for factors that are not between 0 and 1 (a start of 0 could not be multiplied up again).
+    Raise ValueError for factors that are not between 0 and 1 (with a start of 0, the lr could not grow by a factor).
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
-        """Return the next lr, from the present one (so that it combines with other schedulers)."""
+        """Return the next lr, computed from the current one, so that schedules can be combined."""
         self._warn_outside_step()
         if self.last_epoch == 0:
             return self._times(self.start_factor)
@@ -193,7 +193,7 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
-        """Return the next lr, from the present one (so that it combines with other schedulers)."""
+        """Return the next lr, computed from the current one, so that schedules can be combined."""
         self._warn_outside_step()
         low, period, epoch = self.eta_min, self.T_max, self.last_epoch
         if self._is_initial:

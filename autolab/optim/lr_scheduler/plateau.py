@@ -1,4 +1,4 @@
-"""A schedule that watches a number: lower the learning rate when a number stops improving.
+"""A schedule that lowers the learning rate when a given number stops improving.
 
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
@@ -20,10 +20,10 @@ from autolab.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """lr times `factor` when a watched number has not improved for more than `patience` epochs.
+    """lr times `factor` if a given number has not improved for more than `patience` epochs.
 
-    mode "min" or "max": which way is better; threshold ("rel" or "abs"): by how much at least; cooldown: epochs
-    without a further reduction.
+    mode "min" or "max": whether smaller or larger is better; threshold ("rel" or "abs"): the least improvement that
+    counts; cooldown: epochs without a further reduction.
 
     Example:
 
@@ -68,7 +68,8 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = self.num_bad_epochs = 0
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Note the number of this epoch (a loss, an accuracy); lower the lr when it has not improved for too long."""
+        """Pass the number of this epoch (a loss, an accuracy); the lr is lowered if it has not improved for too
+        long."""
         refuse_epoch(self, epoch)
         current = float(metrics)
         self.last_epoch += 1
@@ -94,7 +95,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Return whether a reduction is so recent that none may follow."""
+        """Return whether the last reduction is too recent for another one."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a, best):

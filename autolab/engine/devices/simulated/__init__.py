@@ -1,6 +1,6 @@
-"""The simulated GPU: arrays in a memory of their own, a clock, streams, and CuPy's rules, all on NumPy.
+"""The simulated GPU: arrays in their own memory, a clock, streams, and CuPy's rules, all built on NumPy.
 
-`array.py` (SimArray, in the place of `cupy.ndarray`), `module.py` (`xp`, in the place of `cupy`; `cupy_names.py` is
-what it may offer), `memory.py` (the pool), `clock.py` (time and streams), `profiles.py` (which GPU), `device.py` (all
-of them together).
+`array.py` has SimArray, in place of `cupy.ndarray`; `module.py` has `xp`, in place of `cupy`, and `cupy_names.py` the
+names that it offers. `memory.py` is the memory pool, `clock.py` time and streams, `profiles.py` the GPU models, and
+`device.py` combines them all.
 """

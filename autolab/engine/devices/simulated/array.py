@@ -1,9 +1,9 @@
-"""`SimArray`: the array of a simulated GPU. It is to CuPy's `ndarray` what NumPy is to the card: same rules, other
+"""`SimArray`: the array of a simulated GPU. It follows the rules of CuPy's `ndarray`, but NumPy computes it in host
 memory.
 
-What it refuses, CuPy refuses: being taken for a NumPy array, arrays of the host or of another device in one operation,
-functions and keywords that CuPy does not have (`module.py`). What it does differently from NumPy, CuPy does: reductions
-give 0-d arrays, and integer arrays that index out of range wrap around. Source:
+It refuses the same things as CuPy: conversion to a NumPy array without `get()`, arrays of the host or of another device
+in one operation, and functions and keywords that CuPy lacks (`module.py`). It also differs from NumPy where CuPy does:
+reductions return 0-d arrays, and integer arrays that index out of range wrap around. Source:
 https://docs.cupy.dev/en/stable/user_guide/difference.html
 """
 
@@ -21,8 +21,8 @@ from .cupy_names import METHODS, UFUNCS
 
 
 class _Current(threading.local):
-    """`device`: the SimDevice whose turn it is in this thread, as `cupy.cuda.Device` keeps one; `before`: those that
-    wait for `with` to end."""
+    """`device`: the current SimDevice of this thread, as in `cupy.cuda.Device`; `before`: the devices to restore when
+    `with` blocks end."""
 
     def __init__(self):
         self.device = None
@@ -34,8 +34,8 @@ _CONVERSION = "Implicit conversion to a NumPy array is not allowed. Please use `
 
 
 class SimArray:
-    """An array in the memory of a simulated GPU: `_host` holds the numbers, `_block` is the memory they count against,
-    `_owner` the device (a SimDevice). Made by `xp`'s functions and by `SimDevice.from_host`."""
+    """An array in the memory of a simulated GPU. `_host` holds the numbers, `_block` is the device memory that they
+    count as, `_owner` the device (a SimDevice). The functions of `xp` and `SimDevice.from_host` make it."""
 
     __slots__ = ("_host", "_block", "_owner", "__weakref__")
     __array_priority__ = 100
@@ -46,18 +46,18 @@ class SimArray:
 
     @classmethod
     def over(cls, owner, host):
-        """A new array on `owner` with the numbers of the NumPy array `host`, which becomes its own. Raises
-        OutOfMemoryError."""
+        """Return a new array on `owner` with the numbers of the NumPy array `host`, which then belongs to it. Raise
+        OutOfMemoryError if the memory is full."""
         block = owner.allocate(host.nbytes, (host.shape, host.dtype))
         return _array(owner, host if host.base is None else host.copy("K"), block)
 
     # -- leaving the device --------------------------------------------------------------------------------------------
     def get(self, stream=None, order="C", out=None, blocking=True):
-        """The values as a NumPy array: a transfer, for which the host waits."""
+        """Return the values as a NumPy array: a transfer, for which the host waits."""
         return self._owner.to_host(self, non_blocking=not blocking)
 
     def item(self, *index):
-        """One element as a Python number: a transfer."""
+        """Return one element as a Python number: a transfer."""
         return self.get().item(*index)
 
     def tolist(self):
@@ -84,27 +84,27 @@ class SimArray:
     def __reduce__(self):
         return self._owner.from_host, (self.get(),)
 
-    # -- what it is ----------------------------------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------------------------------
     @property
     def device(self):
-        """The SimDevice whose memory this is."""
+        """The SimDevice that owns the memory."""
         return self._owner
 
     @property
     def data(self):
-        """Where it lies: `.data.ptr`, as CuPy's."""
+        """The address of the memory: `.data.ptr`, as in CuPy."""
         offset = address(self._host) - address(root(self._host))
         return SimpleNamespace(ptr=self._block.address + offset, mem=self)
 
     @property
     def base(self):
-        """The array whose memory this one looks into; None when the memory is its own."""
+        """The array whose memory this one views; None if the memory is its own."""
         owner = root(self._host)
         return None if owner is self._host else _array(self._owner, owner, self._block)
 
     @property
     def flags(self):
-        """What CuPy tells of an array's layout; there is no `writeable`."""
+        """CuPy's flags of the array's layout; there is no `writeable`."""
         names = ("c_contiguous", "f_contiguous", "owndata", "forc")
         return SimpleNamespace(**{name: getattr(self._host.flags, name) for name in names})
 
@@ -116,7 +116,7 @@ class SimArray:
         if ufunc.__name__ not in UFUNCS:
             return NotImplemented
         out = kwargs.get("out", ())
-        # NumPy's own numbers come as 0-d arrays
+        # NumPy's own numbers arrive as 0-d arrays: convert them to Python numbers.
         args = [a.item() if isinstance(a, np.ndarray) and not a.ndim else a for a in args]
         function = total if name == "add.reduce" else getattr(ufunc, method)
         return run(name, function, args, kwargs | ({"out": out[0]} if len(out) == 1 else {}))
@@ -148,7 +148,7 @@ def _array(owner, host, block):
 
 
 def root(a):
-    """The array that owns the memory of the NumPy array `a`."""
+    """Return the array that owns the memory of the NumPy array `a`."""
     while (base := getattr(a, "base", None)) is not None:
         a = base
     return a
@@ -159,12 +159,12 @@ def address(host):
 
 
 def view(a, host):
-    """A SimArray over `host`, which looks into the memory of `a`."""
+    """Return a SimArray for `host`, which is a view of the memory of `a`."""
     return _array(a._owner, host, a._block)
 
 
 def _as_array(found, host, key):
-    """What basic indexing gave; a single element is a 0-d view, not a scalar."""
+    """Return the result of basic indexing; a single element is a 0-d view, not a scalar."""
     return (
         found
         if isinstance(found, np.ndarray)
@@ -175,7 +175,7 @@ def _as_array(found, host, key):
 WAITS = set(
     "nonzero flatnonzero argwhere unique compress extract bincount histogram array_equal allclose".split()
 )
-"""Functions whose result decides a shape or a Python value, so that the host has to wait for it."""
+"""Functions whose result decides a shape or a Python value, so the host must wait for it."""
 HOST_RESULT = set(
     """
     shares_memory may_share_memory ndim size shape isscalar result_type can_cast broadcast_shapes issubdtype min_scalar_type
@@ -185,7 +185,7 @@ HOST_RESULT = set(
 
 
 def run(name, function, args, kwargs, launches=True):
-    """Return what a NumPy function makes of the arguments, on the device, and put its work into the stream."""
+    """Return the result of a NumPy function on the device, and put its work into the stream."""
     sources = arrays_in([*args, *kwargs.values()])
     owner = owner_of(sources)
     if name in WAITS:
@@ -199,7 +199,7 @@ def run(name, function, args, kwargs, launches=True):
     if kwargs.get("out") is not None:
         owner.launch(name, sum(s.nbytes for s in sources), flops)
         return kwargs["out"]
-    if result is None:  # copyto, sort, fill, put …: they write into their first argument
+    if result is None:  # copyto, sort, fill, put …: these write into their first argument
         owner.launch(name, 2 * sources[0].nbytes if sources else 0)
         return None
     if isinstance(result, (bool, int, float, complex)):
@@ -211,7 +211,7 @@ def run(name, function, args, kwargs, launches=True):
 
 
 def _flops(name, sources, result):
-    """Return the floating-point operations of a product of matrices; 0 for what memory decides."""
+    """Return the floating-point operations of a matrix product; 0 for functions limited by memory."""
     product = name in ("matmul", "dot", "einsum", "tensordot", "inner", "vdot")
     if not product or len(sources) < 2 or not isinstance(result, np.ndarray):
         return 0
@@ -219,8 +219,8 @@ def _flops(name, sources, result):
 
 
 def wrap(owner, result, sources, name, flops=0, launches=True):
-    """Return what a NumPy function returned, on the device: arrays and scalars become SimArrays, views share their
-    source's memory, the work is put into the stream. sources: the SimArrays it was computed from."""
+    """Return the result of a NumPy function, moved to the device: arrays and scalars become SimArrays, views share
+    their source's memory, and the work is put into the stream. sources: the SimArrays from which it was computed."""
     blocks = {id(root(s._host)): s._block for s in sources}
     made, moved = _wrapped(owner, result, blocks)
     if moved and launches:
@@ -229,7 +229,7 @@ def wrap(owner, result, sources, name, flops=0, launches=True):
 
 
 def _wrapped(owner, result, blocks):
-    """Return a result on the device, and how many bytes of it are new."""
+    """Return a result on the device, and the number of its bytes that are new memory."""
     if isinstance(result, (tuple, list)):
         items, moved = zip(*[_wrapped(owner, r, blocks) for r in result])
         kind = type(result)
@@ -244,14 +244,14 @@ def _wrapped(owner, result, blocks):
 
 
 def total(host, axis=None, dtype=None, out=None, keepdims=False):
-    """Return the sum of a NumPy array in the order of the CPU kernels, so that a simulated GPU prints what the CPU
-    prints, to the last digit."""
+    """Return the sum of a NumPy array in the order of the CPU kernels, so that a simulated GPU prints the same last
+    digit as the CPU."""
     if dtype in (None, host.dtype) and out is None and axis != () and host.dtype.kind == "f":
         return cascade.add(host, axis, keepdims)
     return np.add.reduce(host, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
 
 
-# -- what may go into an operation -------------------------------------------------------------------------------------
+# -- operands of an operation ------------------------------------------------------------------------------------------
 def arrays_in(values):
     """Return all SimArrays in nested arguments."""
     found = []
@@ -264,7 +264,7 @@ def arrays_in(values):
 
 
 def owner_of(arrays):
-    """Return the device that an operation on `arrays` runs on. Raises ValueError, as CuPy does, for arrays that are not
+    """Return the device on which an operation on `arrays` runs. Raise ValueError, as CuPy does, for arrays that are not
     on the current device."""
     now = current.device
     for a in arrays:
@@ -283,8 +283,8 @@ def owner_of(arrays):
 
 
 def inputs(values, owner):
-    """Return arguments as NumPy takes them. Raises TypeError for a NumPy array: it would have to be copied to the
-    device, and the program did not ask for that."""
+    """Return arguments in the form that NumPy takes. Raise TypeError for a NumPy array, because it would have to be
+    copied to the device without the program's request."""
     plain = []
     for v in values:
         if v.__class__ is SimArray:
@@ -301,8 +301,8 @@ def inputs(values, owner):
 
 
 def host_key(a, key):
-    """Return an index as NumPy takes it, and whether it is an advanced one (the result is then a copy). Integer arrays
-    wrap around, as CuPy's do."""
+    """Return an index in the form that NumPy takes, and whether it is an advanced index (the result is then a copy).
+    Integer arrays wrap around, as in CuPy."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [np.asarray(p, None if p else np.intp) if isinstance(p, list) else p for p in parts]
     used = sum(p.ndim if _is_mask(p) else 0 if p is None or p is Ellipsis else 1 for p in parts)
@@ -318,7 +318,8 @@ def host_key(a, key):
             advanced = True
             host = inputs([p], a._owner)[0] if p.__class__ is SimArray else p
             if host.dtype == bool:
-                a._owner.queue.synchronize()  # how many were chosen decides the result's shape
+                # the number of chosen elements decides the result's shape
+                a._owner.queue.synchronize()
                 axis += host.ndim
             else:
                 if host.dtype.kind not in "iu":
@@ -381,7 +382,7 @@ _UNARY = dict(neg=np.negative, pos=np.positive, abs=np.absolute, invert=np.inver
 
 def _operator(ufunc, kind):
     def operator(self, *other):
-        # a Tensor does it itself
+        # The Tensor's own method handles this.
         if other and getattr(other[0], "__array_priority__", 0) > SimArray.__array_priority__:
             return NotImplemented
         args = (*other, self) if kind == "r" else (self, *other)

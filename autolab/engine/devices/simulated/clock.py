@@ -1,8 +1,8 @@
 """Simulated time: one clock for the host, one queue per stream.
 
-Nothing sleeps. The host's clock goes forward by a fixed cost per launch and copy, a stream's by what the kernels in it
-take; who synchronises moves the host's clock to the end of the queue. So the same program shows the same times on every
-run and every machine.
+Nothing sleeps. The host's clock advances by a fixed cost per launch and copy, and a stream's clock by the time of its
+kernels. Synchronization moves the host's clock to the end of the queue. So a program shows the same times on every run
+and every machine.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ class Clock:
         self.now = 0.0
 
     def spend(self, seconds):
-        """The host is busy for `seconds`."""
+        """Advance the host's time by `seconds` of work."""
         self.now += seconds
 
     def wait_until(self, moment) -> float:
-        """The host waits for `moment`. Returns the seconds waited, 0 when it has passed already."""
+        """Make the host wait for `moment`. Return the seconds waited, 0 if it has already passed."""
         waited = max(0.0, moment - self.now)
         self.now += waited
         return waited
 
 
 class Queue:
-    """A stream: work in order, each piece after the one before. `end` is when the last piece will be done (s)."""
+    """A stream: work that runs in order. `end` is the time when the last piece will be done (s)."""
 
     __slots__ = ("owner", "number", "end")
 
@@ -38,37 +38,37 @@ class Queue:
         self.owner, self.number, self.end = owner, number, 0.0
 
     def put(self, duration, ready=0.0) -> float:
-        """Appends work of `duration` seconds that may begin at `ready`. Returns when it begins."""
+        """Append work of `duration` seconds that may begin at `ready`. Return the time when it begins."""
         start = max(self.end, self.owner.clock.now, ready)
         self.end = start + duration
         return start
 
     def synchronize(self):
-        """The host waits until all work in this stream is done."""
+        """Make the host wait until all work in this stream is done."""
         waited = self.owner.clock.wait_until(self.end)
         if observe.observer is not None:
             observe.observer.synchronize(self.owner.device, waited, stream=self.number)
 
     def done(self) -> bool:
-        """Whether all work in this stream is done."""
+        """Return whether all work in this stream is done."""
         return self.end <= self.owner.clock.now
 
     def mark(self):
-        """A point in this stream, behind all that was put into it so far."""
+        """Return a mark behind all work put into this stream so far."""
         self.owner.clock.spend(MARK)
         return Mark(self.owner, max(self.end, self.owner.clock.now))
 
     def wait_for(self, mark):
-        """Later work in this stream begins after `mark`. The host runs on."""
+        """Make later work in this stream begin after `mark`. The host does not wait."""
         self.end = max(self.end, mark.moment)
 
 
 MARK = 1e-6
-"""What it costs the host to record an event (s)."""
+"""The time that the host needs to record an event (s)."""
 
 
 class Mark:
-    """A moment in a stream; what an Event records."""
+    """A moment in a stream, recorded by an Event."""
 
     __slots__ = ("owner", "moment")
 
@@ -79,7 +79,7 @@ class Mark:
         return self.moment <= self.owner.clock.now
 
     def synchronize(self):
-        """The host waits for this moment."""
+        """Make the host wait for this moment."""
         waited = self.owner.clock.wait_until(self.moment)
         if observe.observer is not None:
             observe.observer.synchronize(self.owner.device, waited)

@@ -1,7 +1,7 @@
-"""The names that CuPy 14.2 offers, so that a simulated GPU offers no others: what is missing there must not work here.
+"""The names in CuPy 14.2. A simulated GPU offers no others, so that a program that runs here also runs on a real GPU.
 
-Listed by `dir()` of CuPy 14.2.0. What CuPy has and NumPy has not (its own kernels and streams) is left out.
-Source: https://docs.cupy.dev/en/stable/reference/comparison.html
+Listed by `dir()` of CuPy 14.2.0, without names that NumPy lacks (CuPy's own kernels and streams). Source:
+https://docs.cupy.dev/en/stable/reference/comparison.html
 """
 
 UFUNCS = frozenset(
@@ -355,4 +355,5 @@ SIGNATURES = {
         """.strip().splitlines()
     )
 }
-"""The keywords that each function takes (`*`: any). NumPy has more: `where=` and `initial=` of sums, `out=` of many."""
+"""The keywords that each function takes (`*`: any). NumPy has more: `where=` and `initial=` of sums, `out=` of many
+functions."""

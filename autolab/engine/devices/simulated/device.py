@@ -1,5 +1,5 @@
-"""One simulated GPU: its memory, its clock and its streams, behind the interface that `engine/devices/device.py` asks
-of a backend."""
+"""One simulated GPU: its memory, its clock and its streams, with the interface of a backend
+(`engine/devices/device.py`)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ class SimDevice(Accelerator):
         self.queue = self.queues[0]
         self.xp, self.array = xp, SimArray
         self.alive, self.solvers_report = True, False
-        self.unmet = None  # the first demand that was not met (`engine/devices/demands.py`), until the host waits
+        # the first failed check (`engine/devices/demands.py`), until the host waits
+        self.unmet = None
 
-    # -- whose turn it is ----------------------------------------------------------------------------------------------
+    # -- current device ------------------------------------------------------------------------------------------------
     def __enter__(self):
-        """New arrays go here inside `with`; kernels run here."""
+        """Put new arrays on this device, and run kernels here, inside a `with` block."""
         current.before.append(current.device)
         current.device = self
 
@@ -45,11 +46,11 @@ class SimDevice(Accelerator):
         current.device = current.before.pop()
 
     def use(self):
-        """This device is the current one from now on."""
+        """Make this device the current one from now on."""
         current.device = self
 
     def run(self, state, kernel, *args):
-        """Calls `kernel(*args)` with this device as the current one."""
+        """Call `kernel(*args)` with this device as the current one."""
         before, current.device = current.device, self
         try:
             return state.run(kernel, *args)
@@ -58,7 +59,7 @@ class SimDevice(Accelerator):
 
     # -- memory --------------------------------------------------------------------------------------------------------
     def allocate(self, nbytes, what):
-        """A block for `nbytes`. Raises OutOfMemoryError in PyTorch's words."""
+        """Return a block of `nbytes`. Raise OutOfMemoryError in PyTorch's words."""
         try:
             return self.pool.allocate(nbytes, what)
         except OutOfMemory as error:
@@ -66,8 +67,8 @@ class SimDevice(Accelerator):
 
     @contextmanager
     def reporting_solvers(self):
-        """A context in which linear algebra raises LinAlgError for what has no solution; the host waits for each
-        call."""
+        """Return a context in which linear algebra raises LinAlgError for a problem without a solution; the host waits
+        for each call."""
         before, self.solvers_report = self.solvers_report, True
         try:
             yield
@@ -75,7 +76,7 @@ class SimDevice(Accelerator):
             self.solvers_report = before
 
     def out_of_memory(self, nbytes):
-        """PyTorch's error, with what was alive and how to fit."""
+        """Return PyTorch's out-of-memory error, with the arrays in memory and advice."""
         pool, index = self.pool, self.device.index
         if observe.observer is not None:
             observe.observer.out_of_memory(
@@ -101,7 +102,7 @@ class SimDevice(Accelerator):
 
     # -- time ----------------------------------------------------------------------------------------------------------
     def launch(self, name, nbytes, flops=0):
-        """A kernel goes into the current stream: the host pays for the launch and runs on."""
+        """Put a kernel into the current stream. The host spends the time of the launch, and does not wait."""
         duration = self.profile.duration(nbytes, flops)
         self.clock.spend(self.profile.launch)
         start = self.queue.put(duration)
@@ -109,7 +110,7 @@ class SimDevice(Accelerator):
             observe.observer.launch(self.device, self.queue.number, name, start, duration, nbytes)
 
     def synchronize(self):
-        """The host waits for all streams of this device."""
+        """Make the host wait for all streams of this device."""
         waited = self.clock.wait_until(max(q.end for q in self.queues))
         if observe.observer is not None:
             observe.observer.synchronize(self.device, waited)
@@ -128,7 +129,7 @@ class SimDevice(Accelerator):
             self._raise_unmet()
 
     def demand_none(self, wrong, message):
-        """Notes `message` for the next wait of the host when an entry of the bool array `wrong` is true."""
+        """Store `message` for the next wait of the host if an entry of the bool array `wrong` is true."""
         if wrong._host.any():
             self.unmet = self.unmet or message
 
@@ -139,7 +140,8 @@ class SimDevice(Accelerator):
 
     # -- copies --------------------------------------------------------------------------------------------------------
     def from_host(self, array, pinned=False, non_blocking=False):
-        """A copy of a NumPy array (or scalar) on this device. Only a pinned source lets the host run on."""
+        """Return a copy of a NumPy array (or scalar) on this device. The host need not wait only if the source is
+        pinned."""
         host = np.array(array, order="C")
         made = self.array.over(self, host)
         bandwidth = self.profile.link if pinned else self.profile.link / 2
@@ -149,19 +151,19 @@ class SimDevice(Accelerator):
         return made
 
     def generated(self, array):
-        """Numbers that the device computed itself, given as a NumPy array: a kernel, no copy."""
+        """Return a NumPy array as an array that the device computed itself: a kernel, without a copy."""
         made = self.array.over(self, array)
         self.launch("generate", array.nbytes)
         return made
 
     def to_host(self, array, pinned=False, non_blocking=False):
-        """A copy of one of this device's arrays in host memory."""
+        """Return a copy of one of this device's arrays in host memory."""
         bandwidth = self.profile.link if pinned else self.profile.link / 2
         self._transfer(self.device, CPU, array.nbytes, bandwidth, pinned, not non_blocking)
         return array._host.copy(order="C")
 
     def from_peer(self, array, source):
-        """A copy of another simulated device's array on this one."""
+        """Return a copy of another simulated device's array on this one."""
         source.queue.end = max(source.queue.end, self.clock.now)
         self.queue.end = max(self.queue.end, source.queue.end)
         made = self.array.over(self, array._host.copy(order="C"))
@@ -169,18 +171,18 @@ class SimDevice(Accelerator):
         return made
 
     def pinned(self, host):
-        """A NumPy array whose memory is page-locked: here any."""
+        """Return a NumPy array in page-locked memory: any array counts as page-locked here."""
         return host
 
     def peek(self, array):
-        """The numbers, without a copy that counts."""
+        """Return the numbers, without a transfer that is counted."""
         return array._host.copy()
 
     def preview(self, array, most):
-        """What the explorer keeps of a result: at most `most` numbers, which cost nothing to read here."""
+        """Return what the explorer keeps of a result: at most `most` numbers, which can be read here without cost."""
         return array._host.copy() if array.size <= most else (array.shape, array.dtype)
 
-    # -- what it is ----------------------------------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------------------------------
     @property
     def name(self) -> str:
         return f"Simulated {self.profile.name}"
@@ -194,16 +196,16 @@ class SimDevice(Accelerator):
         return self.profile.processors
 
     def new_queue(self):
-        """Another stream."""
+        """Return a new stream."""
         self.queues.append(Queue(self, len(self.queues)))
         return self.queues[-1]
 
     def select(self, queue):
-        """Kernels go into `queue` from now on."""
+        """Put kernels into `queue` from now on."""
         self.queue = queue
 
     def close(self):
-        """The end of the simulation: the name is free for another device. Tensors that are still there keep working."""
+        """End the simulation: another device may use the name. Tensors that still exist keep working."""
         self.alive = False
         if current.device is self:
             current.device = None
@@ -213,7 +215,7 @@ class SimDevice(Accelerator):
 
 
 def human(nbytes) -> str:
-    """Bytes as PyTorch's allocator writes them: `20.00 MiB`."""
+    """Return a number of bytes in the form of PyTorch's allocator: `20.00 MiB`."""
     if nbytes <= 1024:
         return f"{nbytes} bytes"
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
@@ -223,8 +225,8 @@ def human(nbytes) -> str:
 
 
 def simulation(kind, devices, memory, profile):
-    """The devices of a simulation: a list of SimDevice, which share one clock. kind: the type that names them, 'cuda'
-    or 'sim'."""
+    """Return the devices of a simulation: a list of SimDevice with a common clock. kind: the device type, 'cuda' or
+    'sim'."""
     clock = Clock()
     return [
         new_canonical(kind, i, lambda d: SimDevice(d, PROFILES[profile], memory, clock))

@@ -1,7 +1,7 @@
-"""What the CPU's own work costs in simulated time, so that a program can be timed on both: the CPU is simulated too.
+"""The cost of the CPU's own work in simulated time: the CPU is simulated too, so that a program can be timed on both.
 
-An op costs the calls around it and what its data takes to move or to compute; a node of the backward pass does what its
-op did, twice. Source of the numbers: a desktop computer of four cores at 3 GHz with PyTorch (`HOST`).
+An op costs the time of the calls around it, and the time to move or compute its data; a node of the backward pass costs
+a call and twice the data time of its op. Source of the numbers: a desktop computer with four cores at 3 GHz and PyTorch (`HOST`).
 """
 
 from __future__ import annotations
@@ -13,24 +13,22 @@ from ...core.device import CPU
 from ...core.observe import Observer
 
 HOST_CALL, HOST_BANDWIDTH, HOST_FLOPS, CONV_FLOPS = 2e-6, 20e9, 375e9, 150e9
-"""Seconds a call costs before any work, bytes/s of memory, float32 operations/s of products and of convolutions. One
-core was measured at 94e9 in a large product; the rate of convolutions is an estimate."""
+"""The cost of a call before any work (s), memory bandwidth (bytes/s), and float32 operations/s of matrix products and
+of convolutions. One core was measured at 94e9 in a large product; the rate of convolutions is an estimate."""
 _PRODUCTS = {"mm", "addmm", "matmul", "bmm", "mv", "addmv", "dot", "einsum"}
 
 
 class HostWork(Observer):
-    """Moves `clock` forward by what ops on tensors of the CPU would take. Ops on a device cost the host their launches,
-    which the device counts."""
+    """An observer that advances `clock` by the time of ops on CPU tensors. Ops on a device cost the host their
+    launches, which the device counts."""
 
     def __init__(self, clock):
         self.clock = clock
-        self._nodes = weakref.WeakKeyDictionary()  # node -> seconds its backward takes
+        self._nodes = weakref.WeakKeyDictionary()  # node -> seconds of its backward
 
     def forward(self, op, args, attrs, outputs, node, inplace=False):
         made = [o for o in outputs if hasattr(o, "_storage")]
-        custom = not hasattr(
-            op, "view"
-        )  # a function of the user's own, whose ops were counted one by one
+        custom = not hasattr(op, "view")  # a user's function, whose ops were counted one by one
         if custom or not made or made[0]._storage.device is not CPU or op.name == "to_device":
             return
         seconds = HOST_CALL

@@ -1,6 +1,7 @@
-"""The memory of a simulated GPU: how much of it arrays use, and how much PyTorch's caching allocator would reserve.
+"""The memory of a simulated GPU: the bytes that arrays use, and the bytes that PyTorch's caching allocator would
+reserve.
 
-Sizes are rounded up to 512 bytes. What is reserved grows in steps of 2 MiB and stays until `empty_cache()`. Source:
+Sizes are rounded up to 512 bytes. Reserved memory grows in steps of 2 MiB and stays until `empty_cache()`. Source:
 https://docs.pytorch.org/docs/2.13/notes/cuda.html#cuda-memory-management
 """
 
@@ -15,7 +16,7 @@ ROUND, SEGMENT = 512, 2 << 20
 
 
 class OutOfMemory(Exception):
-    """No room for `nbytes`; `Pool` raises it, the device puts it into PyTorch's words."""
+    """There is no room for `nbytes`. `Pool` raises this, and the device turns it into PyTorch's error."""
 
     def __init__(self, nbytes):
         super().__init__(nbytes)
@@ -23,7 +24,7 @@ class OutOfMemory(Exception):
 
 
 class Block:
-    """Memory that some array owns; it goes back to the pool when the last array that looks into it dies."""
+    """Memory that an array owns; it returns to the pool when the last array that uses it is deleted."""
 
     __slots__ = ("pool", "address", "nbytes", "__weakref__")
 
@@ -36,10 +37,10 @@ class Block:
 
 
 class Pool:
-    """What one device has: `total` bytes, of which `reserved` are held and `allocated` belong to arrays.
+    """The memory of one device: `total` bytes, of which `reserved` are reserved and `allocated` belong to arrays.
 
-    Arrays die at any moment: in other threads, and in this one wherever the garbage collector comes in. What dies while
-    the pool is being changed waits in `_late`."""
+    Arrays may be deleted at any moment: in other threads, and in this one whenever the garbage collector runs. Blocks
+    freed while the pool is being changed wait in `_late`."""
 
     def __init__(self, owner, total):
         self.owner, self.total = owner, total
@@ -49,7 +50,8 @@ class Pool:
         self._lock, self._late = Lock(), deque()  # of (address, bytes)
 
     def allocate(self, nbytes, what) -> Block:
-        """Return a block of `nbytes`, rounded up. what: (shape, dtype), for messages. Raises OutOfMemory."""
+        """Return a block of `nbytes`, rounded up. what: (shape, dtype), for messages. Raise OutOfMemory if there is no
+        room."""
         size = -(-nbytes // ROUND) * ROUND
         if not size:
             return Block(self, 0, 0)
@@ -74,16 +76,16 @@ class Pool:
             self._settle()
 
     def free(self, block):
-        """Take a block back; called when it dies."""
+        """Take a block back; called when it is deleted."""
         self._late.append((block.address, block.nbytes))
         self._settle()
 
     def _settle(self):
-        """Take back what has died, unless the pool is being changed: then whoever changes it does so at the end."""
+        """Take back the waiting blocks. If another call is changing the pool, that call does so at its end."""
         while self._late and self._lock.acquire(blocking=False):
             try:
                 if not self._late:
-                    continue  # another thread was faster
+                    continue  # another thread took it
                 address, nbytes = self._late.popleft()
                 self.alive.pop(address)
                 self.allocated -= nbytes
@@ -95,7 +97,7 @@ class Pool:
                 )
 
     def empty_cache(self):
-        """Give back what no array uses."""
+        """Release reserved memory that no array uses."""
         self.reserved = min(self.reserved, -(-self.allocated // SEGMENT) * SEGMENT)
 
     def reset_peak(self):

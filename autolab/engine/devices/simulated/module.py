@@ -1,6 +1,6 @@
-"""`xp` of the simulated GPU: it offers what CuPy offers, under CuPy's names, and raises where CuPy raises.
+"""`xp` of the simulated GPU: the same names as CuPy, and the same errors.
 
-Each function runs NumPy's function of that name on the arrays' numbers and puts one kernel into the device's stream.
+Each function runs NumPy's function of the same name on the numbers, and puts one kernel into the device's stream.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ATOMIC = {
     "bitwise_and": {"int32", "int64", "uint32", "uint64"}, "bitwise_or": {"int32", "int64", "uint32", "uint64"},
     "bitwise_xor": {"int32", "int64", "uint32", "uint64"},
 }  # fmt: skip
-"""The ufuncs that have `at`, and the dtypes in which CuPy 14 computes it correctly: its `maximum.at` and `minimum.at`
+"""The ufuncs that have `at`, with the dtypes in which CuPy 14 computes it correctly: its `maximum.at` and `minimum.at`
 round float64 to float32 (seen with CuPy 14.2 on an H200)."""
 _FREE = {"empty", "empty_like"}
 """Functions that launch no kernel."""
@@ -51,19 +51,19 @@ class Function:
 
 # -- functions that differ from NumPy's --------------------------------------------------------------------------------
 def _where(condition, *args):
-    """The condition must be an array in CuPy."""
+    """Call `where`; as in CuPy, the condition must be an array."""
     if isinstance(condition, bool):
         raise AttributeError("'bool' object has no attribute 'astype'")
     return np.where(condition, *args)
 
 
 def _take(*args, **kwargs):
-    """Out-of-range indices wrap around in CuPy."""
+    """Call `take`; as in CuPy, out-of-range indices wrap around."""
     return np.take(*args, **kwargs, mode="wrap")
 
 
 def _along(function, names):
-    """Return `take_along_axis` or `put_along_axis` whose out-of-range indices wrap around, as in CuPy."""
+    """Return `take_along_axis` or `put_along_axis`; as in CuPy, out-of-range indices wrap around."""
 
     def along(*args, **kwargs):
         bound = dict(zip(names, args)) | kwargs
@@ -75,7 +75,7 @@ def _along(function, names):
 
 
 def _product(function):
-    """Return a product of matrices that takes one thread unless it is big (`kernels/threads.py` says why)."""
+    """Return a matrix product that uses one thread unless it is big (`kernels/threads.py` says why)."""
 
     def product(a, b, **kwargs):
         flops = 2.0 * np.size(a) * (np.shape(b) or (1,))[-1]
@@ -87,14 +87,14 @@ def _product(function):
 
 
 def _diagonal(*args, **kwargs):
-    """CuPy writes through a diagonal."""
+    """Return a writable diagonal, as CuPy does."""
     found = np.diagonal(*args, **kwargs)
     found.flags.writeable = True
     return found
 
 
 def _sorted(function):
-    """Return `sort` or `argsort`, which take no 0-d arrays and only one kind."""
+    """Return `sort` or `argsort`; as in CuPy, they accept no 0-d arrays and only one `kind`."""
 
     def sort(a, *args, **kwargs):
         if not a.ndim:
@@ -107,7 +107,7 @@ def _sorted(function):
 
 
 def _solver(function):
-    """Return a function of `linalg` that has no answer for some matrices: NaN, unless the device was told to report
+    """Return a function of `linalg` that may have no solution. It then returns NaN, unless the device must report it
     (`reporting_solvers`)."""
 
     def solve(a, *args, **kwargs):
@@ -139,12 +139,11 @@ _SPECIAL = {
 
 
 _METHODS = {"reduce": ("add", "multiply"), "accumulate": ("add", "multiply"), "reduceat": ("add",)}
-"""The ufuncs that have each of these methods; all have `outer`."""
+"""The ufuncs that have each of these methods; all ufuncs have `outer`."""
 
 
 class Ufunc(Function):
-    """A universal function of `xp`, with the methods that CuPy has: of all ufuncs, only those of sums and products
-    reduce."""
+    """A universal function of `xp` with CuPy's methods: only the ufuncs of sums and products have reductions."""
 
     def __init__(self, name, numpy_function):
         super().__init__(name, numpy_function, frozenset(("out", "dtype", "casting")))
@@ -174,7 +173,7 @@ class Ufunc(Function):
 
 
 class Namespace:
-    """A module of `xp`: its names are resolved when asked for, and those that CuPy lacks raise AttributeError."""
+    """A module of `xp`. Its names are resolved on first use, and names that CuPy lacks raise AttributeError."""
 
     def __init__(self, title, place, names, prefix="", **members):
         self._title, self._place, self._names, self._prefix = title, place, names, prefix
@@ -195,7 +194,7 @@ class Namespace:
 
 
 def asnumpy(a, *args, **kwargs):
-    """A copy of `a` in host memory."""
+    """Return a copy of `a` in host memory."""
     return a.get() if a.__class__ is SimArray else np.asarray(a)
 
 

@@ -1,7 +1,7 @@
-"""What a simulated GPU is like: its memory, its speed, and what a call costs the host.
+"""The GPU models that can be simulated: their memory, their speed, and the cost of a call on the host.
 
-Peak numbers are the vendors'; kernels reach a part of them, see `EFFICIENCY`. The host's costs are those of a PyTorch
-program: about 5 µs of Python and driver per launch, 10 µs per copy.
+Peak numbers come from the vendors; kernels reach a fraction of them, see `EFFICIENCY`. The host's costs are typical of
+a PyTorch program: about 5 µs of Python and driver per launch, 10 µs per copy.
 
 Sources: NVIDIA's data sheets of T4 (https://www.nvidia.com/en-us/data-center/tesla-t4/), A100 80GB PCIe
 (https://www.nvidia.com/en-us/data-center/a100/), H200 SXM (https://www.nvidia.com/en-us/data-center/h200/); the laptop
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 GB, GIB, TERA = 10**9, 2**30, 10**12
 EFFICIENCY = 0.7
-"""The part of a peak (bandwidth, FLOP/s) that a good kernel reaches."""
+"""The fraction of a peak (bandwidth, FLOP/s) that a good kernel reaches."""
 
 
 @dataclass(frozen=True)
 class Profile:
     """name; memory (bytes); bandwidth of that memory (bytes/s); flops (float32, 1/s); link to the host (bytes/s,
-    pinned; pageable is half of it); launch: what a launch costs the host (s); kernel: the shortest kernel (s); copy:
-    latency of a copy (s); processors: number of streaming multiprocessors; capability: CUDA's (major, minor); link to
-    other GPUs (bytes/s)."""
+    pinned; pageable memory has half); launch: the cost of a launch on the host (s); kernel: the time of the shortest
+    kernel (s); copy: the latency of a copy (s); processors: number of streaming multiprocessors; capability: CUDA's
+    (major, minor); link to other GPUs (bytes/s)."""
 
     name: str
     memory: int
@@ -37,7 +37,7 @@ class Profile:
     peer: float
 
     def duration(self, nbytes, flops=0) -> float:
-        """Seconds that a kernel takes which moves `nbytes` and computes `flops` floating-point operations."""
+        """Return the seconds of a kernel that moves `nbytes` and computes `flops` floating-point operations."""
         work = max(nbytes / self.bandwidth, flops / self.flops) / EFFICIENCY
         return round(max(self.kernel, work), 10)
 

@@ -1,1 +1,1 @@
-"""Op families that a learner rarely meets. They are registered as those of `ops/` are."""
+"""Operations that learners rarely need. They are registered like the operations in `ops/`."""

@@ -1,4 +1,4 @@
-"""Small functions that PyTorch composes of others, and second names.
+"""Small functions that PyTorch composes from others, and aliases.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html
 """
@@ -15,7 +15,7 @@ _TORCH = NAMESPACES[""]
 
 @composite(method=True)
 def rot90(input, k=1, dims=(0, 1)):
-    """Return `input` turned by k times 90 degrees in the plane of two dimensions, from the first towards the second.
+    """Return `input` rotated by k times 90 degrees in the plane of two dimensions, from the first towards the second.
     Source: torch.rot90."""
     refuse_if(
         len(dims) != 2,

@@ -1,4 +1,4 @@
-"""Distances: of two tensors (dist), of every point of one set to every point of another (cdist).
+"""Distances between two tensors (dist), and between every pair of points of two sets (cdist).
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.cdist.html
 """
@@ -14,15 +14,15 @@ from ..norm import vector_norm
 
 @composite(method=True)
 def dist(input, other, p=2):
-    """Return the p-norm of input - other. Raises RuntimeError for whole numbers. Source: torch.dist."""
+    """Return the p-norm of input - other. Raise RuntimeError for integers. Source: torch.dist."""
     return vector_norm(input - other, p)
 
 
 @composite()
 @in_float32
 def cdist(x1, x2, p=2.0):
-    """Return the p-norm distances of every row of x1 (…, n, d) to every row of x2 (…, m, d): (…, n, m). Raises
-    RuntimeError for other widths and whole numbers. Source: torch.cdist."""
+    """Return the p-norm distances between every row of x1 (…, n, d) and every row of x2 (…, m, d): (…, n, m). Raise
+    RuntimeError for different widths and for integers. Source: torch.cdist."""
     check_tensors("cdist", x1=x1, x2=x2)
     for name, x in {"X1": x1, "X2": x2}.items():
         refuse_if(

@@ -1,4 +1,4 @@
-"""`torch.linalg.svd` and `torch.svd`: singular values."""
+"""Singular value decomposition: `torch.linalg.svd` and `torch.svd`."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def _svd(xp, A, full_matrices):
 
 
 def _safe_quotient(m, a, b):
-    """Return a / b, 0 where b is 0: there the singular vectors are not determined."""
+    """Return a / b, and 0 where b is 0, because the singular vectors are not determined there."""
     return m.masked_fill(a / m.masked_fill(b, b == 0, 1), b == 0, 0)
 
 
 def _svd_rule(m, g, U, S, Vh):
     g_u, g_s, g_vh = g
     k, last, dot = S.shape[-1], len(U.shape) - 1, m.matmul_raw
-    # with full_matrices there are further vectors: any basis, so without a gradient
+    # With full_matrices, the additional vectors are an arbitrary basis, so they have no gradient.
     U, g_u = (m.slice(x, last, 0, k, 1) for x in (U, g_u))
     Vh, g_vh = (m.slice(x, last - 1, 0, k, 1) for x in (Vh, g_vh))
     row, column = m.unsqueeze(S, -2), m.unsqueeze(S, -1)
@@ -70,18 +70,18 @@ svd_op = internal(
 
 @composite(namespace="linalg")
 def svd(A, full_matrices=True):
-    """Return (U, S, Vh) with A = U diag(S) Vh, S falling; U and Vh square, or with full_matrices=False as many vectors
-    as S.
+    """Return (U, S, Vh) with A = U diag(S) Vh and S in descending order. U and Vh are square, or with
+    full_matrices=False have as many vectors as S.
 
-    A: (…, m, n). The gradient of U and Vh is only meaningful for functions that do not depend on their signs. Raises
+    A: (…, m, n). The gradient of U and Vh is only meaningful for functions that do not depend on their signs. Raise
     RuntimeError for fewer than two dimensions. Source: torch.linalg.svd."""
     return svd_op.call(A, bool(full_matrices))
 
 
 @composite(method=True, name="svd")
 def old_svd(input, some=True, compute_uv=True):
-    """Return (U, S, V) with input = U diag(S) V^T; V, not its transpose. Source: torch.svd, which torch.linalg.svd
-    replaces."""
+    """Return (U, S, V) with input = U diag(S) V^T. This returns V, not its transpose. Source: torch.svd, which
+    torch.linalg.svd replaces."""
     if not compute_uv:
         raise unsupported("svd", "compute_uv", "Take the singular values alone: svd(x).S.")
     U, S, Vh = svd_op.call(input, not some)

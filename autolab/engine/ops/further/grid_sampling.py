@@ -1,8 +1,8 @@
-"""Images read at given places, as spatial transformer networks do: F.affine_grid, F.grid_sample (bilinear, zeros
-outside of the image).
+"""Read images at given positions, as in spatial transformer networks: F.affine_grid, F.grid_sample (bilinear, zeros
+outside the image).
 
-Places are (x, y), from -1 at the left and upper edge to 1 at the right and lower one: at the middle of the outermost
-pixels with align_corners, at their outer edge without. Source:
+Positions are (x, y), from -1 at the left and upper edge to 1 at the right and lower edge. With align_corners, the edge
+is the centre of the outermost pixels; without it, their outer border. Source:
 https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.grid_sample.html"""
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ..functions import composite, internal
 
 
 def _rows(m, x):
-    """Return (n, rows, columns) as (n, 1, places), to multiply the channels by."""
+    """Return (n, rows, columns) as (n, 1, positions), to multiply the channels by."""
     return m.reshape_raw(x, (x.shape[0], 1, -1))
 
 
 def _corners(m, input, grid, align_corners):
-    """Yield for each of the four pixels around the places: its values (n, channels, places), where it lies in the
-    flattened image, whether it is inside, its weight, and how the weight changes with x and with y."""
+    """Yield for each of the four pixels around the positions: its values (n, channels, positions), its index in the
+    flattened image, whether it is inside, its weight, and the derivatives of the weight with respect to x and y."""
     n, c, height, width = input.shape
     scales = [(size - 1) / 2 if align_corners else size / 2 for size in (width, height)]
     shift = 1 if align_corners else 0
@@ -94,11 +94,11 @@ grid_sampler = internal(
 
 @composite(namespace="nn.functional")
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """Return `input` (n, channels, h, w) read at the places `grid` (n, rows, columns, 2): (n, channels, rows, columns).
-    Differentiable with respect to both.
+    """Return `input` (n, channels, h, w) read at the positions `grid` (n, rows, columns, 2): (n, channels, rows,
+    columns). Differentiable with respect to both.
 
-    grid: (x, y) from -1 to 1; outside of the image there are zeros. align_corners: whether -1 and 1 are the middles of
-    the outermost pixels, or their outer edges (False, the default). Raises RuntimeError for other shapes,
+    grid: (x, y) from -1 to 1; outside the image, values are zero. align_corners: whether -1 and 1 are the centres of
+    the outermost pixels, or their outer borders (False, the default). Raise RuntimeError for other shapes,
     NotImplementedError for another mode. Source: torch.nn.functional.grid_sample."""
     for name, value, known in (
         ("mode", mode, "bilinear"),
@@ -122,9 +122,9 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     return grid_sampler.call(input, grid, bool(align_corners))
 
 
-# -- the places of an affine map ---------------------------------------------------------------------------------------
+# -- the grid of an affine map -----------------------------------------------------------------------------------------
 def _ends(n, dtype, align_corners):
-    """Return n places from -1 to 1 along one side; a single one is in the middle."""
+    """Return n positions from -1 to 1 along one side; a single one is in the middle."""
     k = np.arange(n).astype(dtype)
     if align_corners:
         return k * dtype.type(2 / (n - 1)) - 1 if n > 1 else np.zeros(n, dtype)
@@ -133,10 +133,10 @@ def _ends(n, dtype, align_corners):
 
 @composite(namespace="nn.functional")
 def affine_grid(theta, size, align_corners=None):
-    """Return the grid for `grid_sample` that an affine map gives: theta (n, 2, 3) times (x, y, 1) of each pixel; size:
-    (n, c, h, w), result (n, h, w, 2).
+    """Return the grid of an affine map for `grid_sample`: theta (n, 2, 3) times (x, y, 1) of each pixel. size: (n, c,
+    h, w); the result is (n, h, w, 2).
 
-    Raises ValueError for other shapes. Source: torch.nn.functional.affine_grid."""
+    Raise ValueError for other shapes. Source: torch.nn.functional.affine_grid."""
     size = tuple(map(int, size))
     refuse_if(
         len(size) != 4 or theta.ndim != 3 or tuple(theta.shape) != (size[0], 2, 3),

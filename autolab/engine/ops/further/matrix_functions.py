@@ -10,7 +10,7 @@ import numpy as np
 from ..functions import composite, internal
 from ..linalg import _check_square, _mt
 
-_TERMS = 18  # enough for a norm of 1.09 to double precision: what PyTorch takes, too
+_TERMS = 18  # enough in float64 for a norm of 1.09, as in PyTorch
 _SMALL = 1.09
 
 
@@ -25,7 +25,7 @@ def _matrix_exp(xp, self):
         halvings += 1
     small, one = wide / 2.0**halvings, xp.eye(self.shape[-1])
     total = one + small / _TERMS
-    for k in range(_TERMS - 1, 0, -1):  # Horner: 1 + A (1 + A/2 (1 + A/3 (…)))
+    for k in range(_TERMS - 1, 0, -1):  # Horner's scheme: 1 + A (1 + A/2 (1 + A/3 (…)))
         total = one + xp.matmul(small, total) / k
     for _ in range(halvings):  # exp(A) = exp(A/2)^2
         total = xp.matmul(total, total)
@@ -33,8 +33,8 @@ def _matrix_exp(xp, self):
 
 
 def _matrix_exp_rule(m, g, self):
-    # exp [[A, G], [0, A]] has the derivative of exp at A towards G in its upper right corner (Mathias 1996); here of
-    # the transpose
+    # The upper right corner of exp [[A, G], [0, A]] is the derivative of exp at A in the direction G (Mathias 1996);
+    # this uses the transpose.
     adjoint, n, last = _mt(m, self), self.shape[-1], len(self.shape) - 1
     upper, lower = m.cat([adjoint, g], last), m.cat([m.zeros_like(g), adjoint], last)
     both = m.linalg_matrix_exp(m.cat([upper, lower], last - 1))
@@ -54,7 +54,7 @@ matrix_exp_op = internal(
 @composite(method=True)
 @composite(namespace="linalg")
 def matrix_exp(A):
-    """Return 1 + A + A^2/2 + A^3/6 + … of square matrices. Raises RuntimeError for others and for whole numbers.
+    """Return 1 + A + A^2/2 + A^3/6 + … of square matrices. Raise RuntimeError for other matrices and for integers.
 
     Source:
     torch.linalg.matrix_exp."""

@@ -1,4 +1,4 @@
-"""`quantile`: the value below which a given part of the elements lies."""
+"""`quantile`: the value below which a given fraction of the elements is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..sorting import sort
 
 @composite(method=True)
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """Return the value below which the share `q` (a number or a 1-d tensor, from 0 to 1) of the elements lies, along
-    `dim` or of all; nan where one is. Between two elements the value is interpolated.
+    """Return the value below which the fraction `q` (a number or a 1-d tensor, from 0 to 1) of the elements is, along
+    `dim` or of all elements; nan if an element is nan. Between two elements the value is interpolated.
 
-    Several shares are a first dimension of the result. Raises RuntimeError for whole numbers and for shares outside of
-    [0, 1]. Source: torch.quantile."""
+    Several fractions become the first dimension of the result. Raise RuntimeError for integers and for fractions
+    outside [0, 1]. Source: torch.quantile."""
     if interpolation != "linear":
         raise unsupported("quantile", "interpolation", "Only interpolation='linear' is supported.")
     message, share = (
@@ -46,15 +46,15 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     ndim = input.ndim
     if dim is None:
         flat = input.reshape((*[1] * (ndim if keepdim else 0), -1))
-    else:  # the reduced dimension goes last; where it is kept, a 1 stays in its place
+    else:  # move the reduced dimension last; keepdim leaves a 1 in its place
         place = check_dim(dim, ndim)
         flat = (input if ndim else input.reshape(1)).unsqueeze(-1).transpose(place, -1)
         flat = flat if keepdim and ndim else flat.squeeze(place)
-    ordered, last = sort(flat, -1)[0], flat.shape[-1] - 1  # nan at the end
+    ordered, last = sort(flat, -1)[0], flat.shape[-1] - 1  # nan is sorted last
     ranks = (q * last).detach().expand((*flat.shape[:-1], q.numel()))
     ranks = ranks.masked_fill(ordered.isnan().any(-1, True), last)  # one nan makes the result nan
     below, above = ranks.long(), ranks.ceil().long()
     found = OPS["lerp"].call(ordered.gather(-1, below), ordered.gather(-1, above), ranks - below)
-    if q.ndim:  # the shares come first
+    if q.ndim:  # the fractions come first
         found = found.unsqueeze(0).transpose(0, -1)
     return found.squeeze(-1)

@@ -1,4 +1,4 @@
-"""The randomised leaky ReLU: in training the slope of each negative number is drawn anew.
+"""The randomised leaky ReLU: in training, the slope of each negative number is random.
 
 Sources: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.rrelu.html; Xu, Wang, Chen and Li, "Empirical
 Evaluation of Rectified Activations in Convolutional Network" (2015)."""
@@ -15,7 +15,7 @@ from ..sampling import placed
 
 def _slopes(input, lower, upper, training, generator):
     """Return the slope of each number: 1 where it is positive, else drawn in row-major order, or the mean of both
-    bounds."""
+    bounds in evaluation."""
     if not input.dtype.is_floating_point:
         raise not_implemented("rrelu_with_noise_out_cpu", input._array.dtype)
     refuse_if(
@@ -35,8 +35,8 @@ def _slopes(input, lower, upper, training, generator):
 
 @composite()
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
-    """Return x where x > 0, else a * x with a slope a drawn for each number from [lower, upper); in evaluation their
-    mean. Raises RuntimeError for bounds in the wrong order. Source: torch.rrelu."""
+    """Return x where x > 0, else a * x with a slope a drawn for each element from [lower, upper); in evaluation, a is
+    their mean. Raise RuntimeError for bounds in the wrong order. Source: torch.rrelu."""
     return input * _slopes(input, lower, upper, training, generator)
 
 

@@ -1,4 +1,4 @@
-"""Products of vectors: cross, outer.
+"""Cross and outer products of vectors.
 
 Source: https://docs.pytorch.org/docs/2.13/linalg.html
 """
@@ -15,7 +15,7 @@ from ..shape import view_op
 
 @composite(namespace="linalg", name="cross")
 def linalg_cross(input, other, *, dim=-1):
-    """Return the cross product of vectors of three numbers lying along `dim`. Raises RuntimeError for others. Source:
+    """Return the cross product of vectors of three numbers along `dim`. Raise RuntimeError for other sizes. Source:
     torch.linalg.cross."""
     refuse_if(
         input.ndim != other.ndim,
@@ -35,7 +35,7 @@ def linalg_cross(input, other, *, dim=-1):
 
 @composite(method=True)
 def cross(input, other, dim=None):
-    """Return `torch.linalg.cross`; without `dim` along the first dimension of size 3. Source: torch.cross."""
+    """Return `torch.linalg.cross`; by default along the first dimension of size 3. Source: torch.cross."""
     if dim is None:
         warnings.warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
@@ -52,7 +52,7 @@ def cross(input, other, dim=None):
 
 @composite(method=True)
 def outer(input, vec2):
-    """Return all products of the entries of two vectors. Source: torch.outer."""
+    """Return the products of all pairs of entries of two vectors. Source: torch.outer."""
     for name, x in (("self", input), ("vec2", vec2)):
         refuse_if(
             x.ndim != 1,
