@@ -1,7 +1,8 @@
 """The cost of the CPU's own work in simulated time: the CPU is simulated too, so that a program can be timed on both.
 
 An op costs the time of the calls around it, and the time to move or compute its data; a node of the backward pass costs
-a call and twice the data time of its op. Source of the numbers: a desktop computer with four cores at 3 GHz and PyTorch (`HOST`).
+a call and twice the data time of its op. Source of the numbers: a desktop computer with four cores at 3 GHz and
+PyTorch (`HOST`).
 """
 
 from __future__ import annotations
