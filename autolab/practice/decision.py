@@ -46,13 +46,13 @@ class Decision:
     decision : "who", "what", "how" or "then"; forward "value".
     kind     : what an explorer marks with "?": "grad" or "value" of `node`, "next" for none.
     until    : index of the first frame that is hidden until it is answered; shows: of the frame that tells it.
-    text     : the question; form: how it is answered: "number", "shape", "choice" or "node".
-    answer   : the right answer; also: others that are right. said: what is said to a right one.
+    text     : the question; form: type of answer: "number", "shape", "choice" or "node".
+    answer   : the right answer; also: other right answers. said: the reply to a right answer.
     whole    : all numbers, of which `answer` is the marked one.
-    choices  : (answer, words) of what may be chosen.
-    wrong    : typical wrong answers; other: what is said to any other.
+    choices  : (answer, words) of the options.
+    wrong    : typical wrong answers; other: the reply to any other.
     spread   : leaf -> how much it moves for each 1 that the answer is off, and where it is when it is right.
-    hint     : help; formulas: (answer, formula) of what may be chosen instead of typing.
+    hint     : help; formulas: (answer, formula) of options instead of typing.
     """
 
     decision: str

@@ -18,7 +18,7 @@ __all__ = ["DeviceType", "ProfilerActivity", "profile", "record_function", "supp
 
 
 class ProfilerActivity(enum.Enum):
-    """What is measured: the CPU, and CUDA while it is simulated."""
+    """The measured activities: the CPU, and CUDA while it is simulated."""
 
     CPU = 0
     XPU = 1
@@ -29,7 +29,7 @@ class ProfilerActivity(enum.Enum):
 
 
 def supported_activities() -> set:
-    """Return what can be measured. Source: torch.profiler.supported_activities."""
+    """Return the activities that can be measured. Source: torch.profiler.supported_activities."""
     cuda = {ProfilerActivity.CUDA} if simulated_clock() is not None else set()
     return {ProfilerActivity.CPU} | cuda
 
@@ -70,7 +70,7 @@ class profile:
         return False
 
     def start(self) -> None:
-        """Begin to measure. The CPU's time counts only where the CPU is among the activities."""
+        """Start measuring. CPU time counts only if the CPU is among the activities."""
         cuda, available = ProfilerActivity.CUDA in self.activities, simulated_clock() is not None
         if cuda and not available:
             warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=3)

@@ -1,6 +1,5 @@
-"""What a profiler says about devices: kernels and copies as events of their own and beside the calls that launched
-them. Source: torch.autograd.profiler_util,
-https://docs.pytorch.org/docs/2.13/profiler.html"""
+"""A profiler's data about devices: kernels and copies as events of their own and with the calls that launched them.
+Source: torch.autograd.profiler_util, https://docs.pytorch.org/docs/2.13/profiler.html"""
 
 from __future__ import annotations
 
@@ -9,8 +8,8 @@ from typing import NamedTuple
 
 
 class Kernel(NamedTuple):
-    """What one call put into a device's queue: a kernel or a copy, on which device and stream; when it ran, µs since
-    the profiler was started."""
+    """A kernel or a copy that one call put into a device's queue: on which device and stream, and when it ran, in µs
+    since the profiler was started."""
 
     name: str
     device: int
@@ -20,7 +19,7 @@ class Kernel(NamedTuple):
 
 
 def copy_name(source, target, pinned):
-    """Return what CUDA calls a copy between two devices."""
+    """Return CUDA's name for a copy between two devices."""
     host = "Pinned" if pinned else "Pageable"
     ends = [host if d.type == "cpu" else "Device" for d in (source, target)]
     way = "to".join("H" if d.type == "cpu" else "D" for d in (source, target)).replace(
@@ -30,8 +29,8 @@ def copy_name(source, target, pinned):
 
 
 def give_kernels(events, rows, kernels, origin):
-    """Hand each kernel to the innermost of `events` (one for each of `rows`, in order of their start) that ran when it
-    was launched. Return all Kernels.
+    """Assign each kernel to the innermost of `events` (one for each of `rows`, in order of their start) that was
+    running at its launch. Return all Kernels.
 
     kernels: (when it was launched, name, device, stream, start, duration), in ns."""
     all_kernels, starts = [], [row.start for row in rows]

@@ -1,4 +1,4 @@
-"""What a profiler measured: one event per call, their averages by name, and both as a table.
+"""The results of a profiler: one event per call, their averages by name, and both as a table.
 
 Source: https://docs.pytorch.org/docs/2.13/profiler.html"""
 
@@ -31,7 +31,7 @@ class Interval:
 
 
 class _Sums:
-    """What events and averages have in common."""
+    """Fields that events and averages share."""
 
     device_type = DeviceType.CPU
     cpu_time_total: float = 0
@@ -63,19 +63,19 @@ class FunctionEvent(_Sums):
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
-        """µs from its start to its end."""
+        """Return the µs from its start to its end."""
         return self.time_range.elapsed_us()
 
     cpu_time = cpu_time_total
 
     @property
     def device_time(self) -> float:
-        """µs that a device was busy for this call."""
+        """Return the µs that a device was busy for this call."""
         return self.device_time_total
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
-        """µs that were spent in it and in none of the calls inside it."""
+        """Return the µs spent in the call itself, outside the calls inside it."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
 
@@ -106,19 +106,19 @@ class FunctionEventAvg(_Sums):
         self.scope, self.is_user_annotation = first.scope, first.is_user_annotation
 
     def add(self, event: Any) -> None:
-        """Count an event in."""
+        """Add an event to the sums."""
         self.count += 1
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(event, name))
 
     @property
     def cpu_time(self) -> float:
-        """µs of one call, on average."""
+        """Return the mean µs of one call."""
         return self.cpu_time_total / self.count
 
     @property
     def device_time(self) -> float:
-        """µs that a device was busy for one call, on average."""
+        """Return the mean µs that a device was busy for one call."""
         return self.device_time_total / self.count
 
 
@@ -130,7 +130,7 @@ class EventList(list):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """µs in all events together, none counted twice."""
+        """Return the µs in all events together, with nothing counted twice."""
         return sum(event.self_cpu_time_total for event in self)
 
     def table(
@@ -152,7 +152,7 @@ class EventList(list):
         return table(events, row_limit, max_name_column_width)
 
     def key_averages(self, group_by_input_shapes: bool = False) -> EventList:
-        """Return one FunctionEventAvg per name, in the order of their first calls; when asked per name and shapes."""
+        """Return one FunctionEventAvg per name, in the order of first calls; per name and shapes if wanted."""
         averages: dict[tuple, FunctionEventAvg] = {}
         for event in self:
             shapes = event.input_shapes if group_by_input_shapes else ""
@@ -165,11 +165,11 @@ class EventList(list):
 
 
 def _shown(rows):
-    """Return the rows in order, outer ones before those inside, without functions that only hand on to an op of the
-    same name."""
+    """Return the rows in order, outer ones before inner ones, without functions that only call an op of the same
+    name."""
     rows = sorted(
         rows, key=lambda row: (row.start, -row.end)
-    )  # stable: of two that coincide, the one opened first is the outer
+    )  # stable: of two equal intervals, the one opened first is the outer
     hidden: set[int] = set()
     inside: list[Any] = []
     for row in rows:
@@ -201,7 +201,7 @@ def events_of(rows, origin, thread=1, kernels=()):
         inside.append((row.end, event))
         events.append(event)
     launched = give_kernels(events, rows, kernels, origin)
-    for event in reversed(events):  # children stand behind their parents
+    for event in reversed(events):  # children come after their parents
         event.self_device_time_total = sum(kernel.duration for kernel in event.kernels)
         inside_it = sum(child.device_time_total for child in event.cpu_children)
         event.device_time_total = event.self_device_time_total + inside_it

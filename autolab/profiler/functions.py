@@ -1,8 +1,9 @@
-"""Functions that tell the profiler when they begin and end: those made of several ops, those that make tensors.
+"""Report the start and end of functions that are not single ops: functions made of several ops, and functions that
+create tensors.
 
-They are plain Python functions which other modules have imported under their own names, and the observer hears of their
-ops only. So while a profiler runs, their code is exchanged for one that reports and calls the original, and put back
-afterwards; otherwise nothing is in their way. docs/dev/speed.md says what other ways would cost.
+They are plain Python functions, which other modules have imported under their own names, and the observer sees only
+their ops. So while a profiler runs, their code object is replaced by one that reports and calls the original, and
+restored afterwards; without a profiler, they run unchanged. docs/dev/speed.md compares the alternatives.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ _exchanged: list[tuple[FunctionType, CodeType]] = []
 
 @functools.cache
 def _template(free):
-    """Code that hands its arguments to a constant, for a function with the free variables `free`: a function keeps
-    these."""
+    """Return code that passes its arguments to a constant, for a function with the free variables `free`, which must
+    stay the same."""
     names = ", ".join(free)
     source = f"def outer({names}):\n def f(*args, **kwargs):\n  call = 'CALL'\n  return call(*args, **kwargs)\n  {names or None}\n"
     return _inner(
         _inner(compile(source, __file__, "exec"))
-    )  # as a file of the package: no recording takes it for the learner's code
+    )  # a file name of the package, so no recording takes it for the learner's code
 
 
 def _inner(code):
@@ -32,7 +33,7 @@ def _inner(code):
 
 
 def _reporting(f, code, report):
-    """Code for `f` that calls `report(original, args, kwargs)`; `code` is the original's."""
+    """Return code for `f` that calls `report(original, args, kwargs)`; `code` is the original's."""
     original = FunctionType(code, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     original.__kwdefaults__, original.__qualname__ = f.__kwdefaults__, f.__qualname__
     template = _template(code.co_freevars)
@@ -55,7 +56,7 @@ def _composed(modules):
     spaces += [vars(sys.modules[module]) for module in modules]
     for space in spaces:
         for name, f in list(space.items()):
-            f = getattr(f, "composed", f)  # what the public function calls
+            f = getattr(f, "composed", f)  # the implementation that the public function calls
             known = name in COMPOSED or (
                 name in RENAMED and (space is METHODS or RENAMED[name] != "to")
             )
@@ -65,8 +66,7 @@ def _composed(modules):
 
 
 def exchange(on_call):
-    """From now on the functions report: `on_call(aten_name, original, args, kwargs)` makes the call and returns its
-    result."""
+    """Make the functions report: `on_call(aten_name, original, args, kwargs)` makes the call and returns its result."""
     loaded = tuple(
         module for module in ("autolab.nn.functional", "autolab") if module in sys.modules
     )
@@ -77,7 +77,7 @@ def exchange(on_call):
 
 
 def put_back():
-    """The functions as they were."""
+    """Restore the functions."""
     while _exchanged:
         f, code = _exchanged.pop()
         f.__code__ = code

@@ -1,4 +1,4 @@
-"""What PyTorch's profiler calls what runs here: ops, what it nests inside one of them, functions made of several.
+"""Names in PyTorch's profiler: of ops, of the calls it nests inside one op, and of functions made of several ops.
 
 Source: PyTorch 2.13, torch.profiler.
 """
@@ -28,7 +28,7 @@ _PYTORCH_NAMES = {
 
 @functools.cache
 def aten_name(op: Any) -> str:
-    """PyTorch's name of an op: 'aten::mul', also for the variant that multiplies by a number."""
+    """Return PyTorch's name of an op: 'aten::mul', also for the variant that multiplies by a number."""
     name = _PYTORCH_NAMES.get(op.name, op.name)
     base = re.sub(r"Backward\d*$", "", op.node)
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", base).lower()
@@ -40,8 +40,8 @@ def aten_name(op: Any) -> str:
 
 
 def _chains(text):
-    """{innermost or only name: the names from outer to inner} of lines 'a > b > c'; the key is the name that an op has
-    here."""
+    """Return {innermost or only name: the names from outer to inner} of lines 'a > b > c'; the key is autolab's name of
+    the op."""
     chains = {}
     for line in text.split("\n"):
         if line.strip():

@@ -1,9 +1,9 @@
-"""What a profiler notes while it runs: a row per call of an op, a backward node, a custom function or a named block.
+"""Record calls while a profiler runs: one row per call of an op, a backward node, a custom function or a named block.
 
-A recorder is an observer, and nothing in the engine is slower while none runs. What the observer's events do not tell
-is when an op began: so, while one runs, every kernel is called through a function that notes the time. An op's time is
-its kernel, the wrapping of its result and the recording of its node; the microsecond in which its arguments were looked
-at counts to what surrounds it.
+A recorder is an observer, and without one the engine is not slowed down. The observer's events don't tell when an op
+began, so while a recorder runs, every kernel is called through a function that notes the time. An op's time covers its
+kernel, the wrapping of its result and the recording of its node; the microsecond spent checking its arguments counts
+for the surrounding call.
 
 While 'cuda' means simulated GPUs, times are simulated ones: the same on every run.
 """
@@ -38,13 +38,13 @@ def clock():
 
 
 def simulated_clock():
-    """Return the clock of the simulated GPUs that 'cuda' means now; None where it means something else."""
+    """Return the clock of the simulated GPUs that 'cuda' means now; None if it means something else."""
     there = devices.backends("cuda")
     return there[0].clock if there and there[0].simulated else None
 
 
 def _ordered(simulated):
-    """Return readings of a simulated clock in ns, each a millionth of a ns later, so that calls that take no time still
+    """Yield readings of a simulated clock in ns, each a millionth of a ns later, so that calls of zero duration still
     have an order."""
     readings = itertools.count()
     return lambda: simulated.now * 1e9 + next(readings) * 1e-6
@@ -65,22 +65,20 @@ class _Row:
     sequence_nr: int = -1
     backward: bool = False
     shapes: list = field(default_factory=list)
-    composed: bool = (
-        False  # a function made of ops: not shown where it only hands on to an op of the same name
-    )
+    composed: bool = False  # a function made of ops: hidden if it only calls an op of the same name
 
 
-# -- kernels tell when they begin --------------------------------------------------------------------------------------
+# -- kernels report their start --------------------------------------------------------------------------------------
 running: list[Recorder] = []
-_untimed: dict[object, namespaces.Namespace] = {}  # what the timed namespace stands in for
+_untimed: dict[object, namespaces.Namespace] = {}  # the namespaces that the timed ones replace
 
 
 def _timed(run):
-    """`run` of a thread's state, noting for the recorders of this thread when a kernel begins."""
+    """Return `run` of a thread's state, extended to note the start of each kernel for this thread's recorders."""
 
     @functools.wraps(run)
     def timed(kernel, *args):
-        if kernel is not np.copyto:  # the second half of an in-place op
+        if kernel is not np.copyto:  # copyto is the second half of an in-place op
             now = clock()
             for recorder in in_this_thread():
                 recorder.kernel_start = now
@@ -90,7 +88,7 @@ def _timed(run):
 
 
 class _TimedNamespace(namespaces.Namespace):
-    """The raw `m` of a backward rule; each of its calls is an event."""
+    """The raw `m` of a backward rule, in which each call is an event."""
 
     def __getattr__(self, name):
         call = super().__getattr__(name)
@@ -114,7 +112,7 @@ class _TimedNamespace(namespaces.Namespace):
 
 
 def _in_its_thread(event):
-    """Return an observer's event that is heard only in the thread that the recorder watches."""
+    """Return an observer's event handler that ignores threads other than the recorder's."""
 
     @functools.wraps(event)
     def heard(self, *args, **kwargs):
@@ -125,7 +123,7 @@ def _in_its_thread(event):
 
 
 class Recorder(observe.Observer):
-    """Notes a row per call in the thread that started it."""
+    """Records a row per call in the thread that started it."""
 
     def __init__(self, record_shapes=False, cuda=False):
         self.record_shapes, self.cuda = record_shapes, cuda
@@ -151,7 +149,7 @@ class Recorder(observe.Observer):
         self.origin = self.mark = clock()
 
     def stop(self):
-        """Stop watching. Calls that are still running end now."""
+        """Stop recording. Calls that are still running end now."""
         now = clock()
         observe.remove(self)
         running.remove(self)
@@ -163,7 +161,7 @@ class Recorder(observe.Observer):
             profiler_functions.put_back()
         unfinished = {
             id(row) for _, row in self.functions
-        }  # custom functions that raised: nobody told when
+        }  # custom functions that raised, whose end was not reported
         self.rows = [row for row in self.rows if id(row) not in unfinished]
         for row in self.rows:
             row.end = row.end or now
@@ -179,7 +177,7 @@ class Recorder(observe.Observer):
         return row
 
     def _layers(self, row):
-        """Append `row`, and before it rows for the calls in which PyTorch nests it. Return all of these."""
+        """Append `row`, after rows for the calls in which PyTorch nests it. Return all of these."""
         names = LAYERS.get(row.name)
         if names is None:
             self.rows.append(row)
@@ -193,7 +191,8 @@ class Recorder(observe.Observer):
         return [*outer, row]
 
     def open_part(self, name, args):
-        """Return rows of a call inside a backward rule, begun now; what PyTorch computes in one call is one row."""
+        """Return rows, begun now, of a call inside a backward rule; a computation that is one call in PyTorch is one
+        row."""
         last = self.rows[-1] if self.rows else None
         if (
             name == "aten::convolution_backward"
@@ -229,7 +228,7 @@ class Recorder(observe.Observer):
         self.mark = clock()
 
     def _end_function(self, node, args, sequence_nr, now):
-        while self.functions:  # those above it in the list were left by an exception
+        while self.functions:  # an exception left the functions above it in the list
             begun, row = self.functions.pop()
             row.end = now
             if begun is node:
@@ -238,14 +237,14 @@ class Recorder(observe.Observer):
                 return
 
     def made(self, row):
-        """Add rows for the parts of a function that makes a tensor of nothing."""
+        """Add rows for the parts of a function that creates a tensor without inputs."""
         first, *others = MADE_BY.get(row.name, (None,))
         if first:
             self.rows.append(_Row(first, row.start, row.start + 1))
             self.rows += [_Row(part, row.start + 1, row.end) for part in others]
 
     def shapes_of(self, values):
-        """Return the shape of each tensor or array, [] for anything else; nothing unless shapes are recorded."""
+        """Return the shape of each tensor or array, [] for anything else; [] if shapes are not recorded."""
         if not self.record_shapes:
             return []
         return [list(getattr(v, "shape", ())) for v in values]
@@ -264,7 +263,7 @@ class Recorder(observe.Observer):
         if not over:
             title = f"Optimizer.{name}#{type(optimizer).__name__}.{name}"
             self.blocks.append(self.open(title, scope=USER_SCOPE))
-        elif self.blocks:  # else watching began inside it
+        elif self.blocks:  # else recording began inside it
             self.blocks.pop().end = clock()
 
     # -- devices -------------------------------------------------------------------------------------------------------
@@ -315,7 +314,7 @@ class Recorder(observe.Observer):
 
     @_in_its_thread
     def after_node(self, node, grad_inputs):
-        if self.node_row is None:  # watching began inside it
+        if self.node_row is None:  # recording began inside it
             return
         now = clock()
         self.node_row.end = now
@@ -370,7 +369,7 @@ def in_this_thread():
 
 
 def _composed_call(name, original, args, kwargs):
-    """Call a function made of ops, with a row around it."""
+    """Call a function made of ops, and record a row around it."""
     mine = in_this_thread()
     if not mine:
         return original(*args, **kwargs)
@@ -392,7 +391,7 @@ def _composed_call(name, original, args, kwargs):
 
 
 def _given(f, args, kwargs):
-    """Return all positional arguments of `f` in order, defaults filled in."""
+    """Return all positional arguments of `f` in order, including defaults."""
     names = f.__code__.co_varnames[len(args) : f.__code__.co_argcount]
     defaults = dict(
         zip(f.__code__.co_varnames[: f.__code__.co_argcount][::-1], (f.__defaults__ or ())[::-1])
@@ -401,7 +400,7 @@ def _given(f, args, kwargs):
 
 
 def _how_accumulated(tensor, grad, total):
-    """Return what PyTorch calls how `grad` came into `tensor.grad`, which is now `total`."""
+    """Return PyTorch's name for the way `grad` was added to `tensor.grad`, which is now `total`."""
     if total is grad:
         return ("aten::detach", "detach")
     own = tensor._grad

@@ -9,7 +9,7 @@ _WIDTH, _SHAPES_WIDTH = 12, 80
 
 
 def format_time(us):
-    """Return a time given in µs in the unit that suits it: '1.234ms'."""
+    """Return a time given in µs in a suitable unit: '1.234ms'."""
     for unit, size in (("s", 1e6), ("ms", 1e3)):
         if us >= size:
             return f"{us / size:.3f}{unit}"
@@ -17,13 +17,13 @@ def format_time(us):
 
 
 def format_share(us, total):
-    """Return `us` as a percentage of `total`; NaN when there is no time at all."""
+    """Return `us` as a percentage of `total`; NaN if the total is 0."""
     return f"{us * 100 / total:.2f}%" if total else "NaN"
 
 
 class _Column(NamedTuple):
     title: str
-    text: Callable  # of an event
+    text: Callable  # a function of an event
     width: int = _WIDTH
 
 
@@ -33,7 +33,8 @@ def _width(texts, limit):
 
 
 def _time_columns(prefix, kind, total):
-    """Return the columns of own and total times on the CPU or a device; `kind` begins the events' attributes."""
+    """Return the columns of own and total times on the CPU or a device; `kind` is the prefix of the event
+    attributes."""
     own, whole = f"self_{kind}_time_total", f"{kind}_time_total"
     columns = [
         _Column(f"Self {prefix} %", lambda e: format_share(getattr(e, own), total)),
@@ -46,11 +47,11 @@ def _time_columns(prefix, kind, total):
 
 
 def table(events, row_limit, name_width):
-    """Return the table of `events`, which are in order; '' when there are none."""
+    """Return the table of `events`, in the given order; '' if there are none."""
     if not events:
         return ""
     total = sum(event.self_cpu_time_total for event in events)
-    # An event that ran on a device counts; the call that launched it shows the same time once more.
+    # Count events that ran on a device; the call that launched one has the same time again.
     device_total = sum(
         event.self_device_time_total for event in events if event.device_type.name != "CPU"
     )

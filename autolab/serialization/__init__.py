@@ -1,6 +1,6 @@
 """Saving to files and loading from them (`torch.save`, `torch.load`, `torch.serialization`).
 
-The files are PyTorch's: what PyTorch wrote is read without PyTorch, what is written here PyTorch loads with
+The files have PyTorch's format: PyTorch's files are read without PyTorch, and PyTorch loads files written here with
 `weights_only=True`. Source: https://docs.pytorch.org/docs/2.13/notes/serialization.html
 """
 

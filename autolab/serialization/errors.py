@@ -1,4 +1,4 @@
-"""What is said about files that cannot be loaded: PyTorch's words, and for the learner what the file seems to be."""
+"""Errors for files that cannot be loaded: PyTorch's messages, plus a note about what the file seems to be."""
 
 import pickle
 import re
@@ -20,16 +20,16 @@ AGAIN = (
 
 
 class Refused(pickle.UnpicklingError):
-    """Something in the pickle that is not allowed, in the words of PyTorch's own unpickler."""
+    """Raised for something in the pickle that is not allowed, in the words of PyTorch's own unpickler."""
 
 
 def refuse(message, note=AGAIN):
-    """Return the error for a pickle that asks for something it may not."""
+    """Return the error for a pickle that refers to something that is not allowed."""
     return fail(Refused, message, note)
 
 
 def weights_only_failed(error):
-    """Return the error that `torch.load(weights_only=True)` raises, of the unpickler's own one."""
+    """Return the error that `torch.load(weights_only=True)` raises, made from the unpickler's own error."""
     message = str(error)
     if "was not an allowed global by default." in message:
         text = (
@@ -53,7 +53,7 @@ def weights_only_failed(error):
 
 
 def corrupted(why, note=AGAIN):
-    """Return the RuntimeError for a zip archive that is damaged, as PyTorch words it."""
+    """Return the RuntimeError for a damaged zip archive, in PyTorch's words."""
     return fail(
         RuntimeError,
         f"PytorchStreamReader failed {why}. This is an internal miniz error. If you are seeing this error, there is a high "
@@ -84,7 +84,7 @@ _KINDS = (
 
 
 def kind_note(head):
-    """Return a sentence about what a file that begins with the bytes `head` seems to be, if it is a well-known kind."""
+    """Return a sentence about the type of a file that begins with the bytes `head`, if it is well known."""
     for pattern, kind in _KINDS:
         if re.match(pattern, head):
             return f"This file is not a checkpoint but {kind}."

@@ -1,4 +1,4 @@
-"""Files of PyTorch before 1.6: five pickles in a row, then the storages."""
+"""Read files of PyTorch before 1.6: five pickles in a row, then the storages."""
 
 import io
 import sys
@@ -16,7 +16,7 @@ PROTOCOL_VERSION = 1001
 
 
 def load(file, restore, weights_only, pickle_load_args):
-    """Return what the file holds. Raises as `torch.load` does."""
+    """Return the content of the file. Raises like `torch.load`."""
     content = file.read()
     if content[257:262] == b"ustar":
         note = "Written by PyTorch before 0.1.11, or a tar archive. Load it in PyTorch and save it again; an archive has to be unpacked."
@@ -34,7 +34,7 @@ def load(file, restore, weights_only, pickle_load_args):
     stream = io.BytesIO(content)
     if (
         not weights_only and content[:1] != b"\x80"
-    ):  # Python's unpickler is not asked about what is no pickle
+    ):  # don't pass data that is not a pickle to Python's unpickler
         message = f"invalid load key, '{content[:1].decode('latin1')}'."
         raise refuse(message, kind_note(content[:64]))
     magic = pickles.load(stream, _no_storage)
@@ -60,7 +60,7 @@ def load(file, restore, weights_only, pickle_load_args):
         return reading.trusting(stream, storage, pickle_load_args).load()
 
     def declare(pid):
-        """Note a storage, and return one of zeros: its content comes after the pickle that needs it."""
+        """Register a storage and return one filled with zeros: its content comes later in the file."""
         _, kind, key, _, numel, _ = _checked(pid)
         if numel * kind.itemsize > len(content):
             raise fail(RuntimeError, "unexpected EOF. The file might be corrupted.", AGAIN)
@@ -104,7 +104,8 @@ def _checked(pid):
 
 
 def _storages(stream, declared, order):
-    """Return the bytes of each storage by key; they follow the list of keys, each after its number of elements."""
+    """Return the bytes of each storage by key. In the file they follow the list of keys, each after its number of
+    elements."""
     keys = pickles.load(stream, _no_storage)
     if type(keys) is not list or sorted(map(str, keys)) != sorted(declared):
         message = "the list of storages does not name those that the tensors need"

@@ -1,12 +1,12 @@
-"""The names that classes and functions have in PyTorch's files, and which of them a file may name.
+"""The names of classes and functions in PyTorch's files, and the list of names that a file may use.
 
-A pickle names what it wants called. With `weights_only=True` only the names here can be reached, and behind each is a
-function that checks its arguments; nothing is imported because a file says so.
+A pickle names the functions to call. With `weights_only=True` only the names here can be used, and each refers to a
+function that checks its arguments; a file never causes an import.
 """
 
 from __future__ import annotations
 
-import _compat_pickle  # what Python's own pickle uses
+import _compat_pickle  # the table that Python's own pickle uses
 import importlib
 from collections import Counter, OrderedDict
 from types import BuiltinFunctionType, FunctionType
@@ -41,7 +41,7 @@ def _unsupported(name):
 
 
 def _encode(text, encoding="utf-8"):
-    """Return how protocol 2 writes bytes: a text in latin1."""
+    """Return text as latin1 bytes: protocol 2 writes bytes this way."""
     if type(text) is not str or encoding not in ("latin1", "utf-8", "ascii"):
         raise refuse(
             f"_codecs.encode got {type(text).__name__}, {encoding!r}",
@@ -72,7 +72,7 @@ _allowed: dict = {}
 
 
 def allowed_globals():
-    """Return what a file may name, by its full name in PyTorch."""
+    """Return the objects that a file may refer to, by full name in PyTorch."""
     if not _allowed:
         from autolab.nn.parameter import Parameter
 
@@ -106,7 +106,7 @@ def allowed_globals():
     return _allowed
 
 
-# what the user allows ------------------------------------------------------------------------------------------------
+# names that the user allows ------------------------------------------------------------------------------------------
 
 _safe: set = set()
 
@@ -133,7 +133,7 @@ class safe_globals:
 
 
 def user_globals():
-    """Return what the user allows, by the full name that it has in a file."""
+    """Return the objects that the user allows, by full name in a file."""
     by_name = {}
     for entry in _safe:
         thing, name = entry if isinstance(entry, tuple) else (entry, ".".join(name_in_files(entry)))
@@ -145,8 +145,7 @@ def user_globals():
 
 
 def name_in_files(thing):
-    """Return (module, name) of a class or function as PyTorch knows it: autolab's are named by where PyTorch has
-    them."""
+    """Return PyTorch's (module, name) for a class or function; autolab's get the names of PyTorch's counterparts."""
     module, name = thing.__module__, thing.__qualname__
     if module == "autolab" or module.startswith("autolab."):
         for place in ("nn", "optim", "optim.lr_scheduler"):
@@ -159,14 +158,14 @@ def name_in_files(thing):
 
 
 def in_python3(module, name):
-    """Return the name in Python 3 of what a pickle of protocol 2 names as Python 2 did."""
+    """Return the Python 3 name for a Python 2 name in a pickle of protocol 2."""
     if (module, name) in _compat_pickle.NAME_MAPPING:
         return _compat_pickle.NAME_MAPPING[module, name]
     return _compat_pickle.IMPORT_MAPPING.get(module, module), name
 
 
 def find_here(module, name):
-    """Return the object that a trusted file names: PyTorch's classes are found in autolab."""
+    """Return the object that a trusted file names; PyTorch's classes are looked up in autolab."""
     module, name = in_python3(module, name)
     full = f"{module}.{name}"
     if full in allowed_globals():

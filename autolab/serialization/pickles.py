@@ -1,7 +1,7 @@
-"""Reads pickles without running what they name: Python's unpickler with the few opcodes that PyTorch's files need.
+"""Read pickles without running the code they name: Python's unpickler with only the opcodes that PyTorch's files need.
 
-It knows only `names.allowed_globals()` and what the user has allowed, calls nothing else, and stops at every opcode
-beyond those that `torch.load` with `weights_only=True` takes.
+It knows only `names.allowed_globals()` and the names the user has allowed, calls nothing else, and stops at every
+opcode that `torch.load` with `weights_only=True` does not accept.
 """
 
 import pickle
@@ -19,14 +19,14 @@ _NAMES = (
     "SHORT_BINSTRING STOP TUPLE TUPLE1 TUPLE2 TUPLE3"
 )
 _OPCODES = [getattr(pickle, name)[0] for name in _NAMES.split()]
-_Python: Any = pickle._Unpickler  # the one written in Python: its opcodes can be replaced
+_Python: Any = pickle._Unpickler  # the version written in Python: its opcodes can be replaced
 
 
 def load(stream, persistent_load):
     """Return the object that the pickle at the position of the binary file `stream` describes.
 
-    persistent_load: gets the tuple that names a storage, returns the storage. Raises UnpicklingError for what is not
-    allowed or not whole, EOFError when there is nothing.
+    persistent_load: gets the tuple that names a storage, returns the storage. Raises UnpicklingError for forbidden or
+        incomplete data, EOFError for an empty stream.
     """
     start = stream.tell()
     head = stream.read(64)
@@ -42,7 +42,7 @@ def load(stream, persistent_load):
         note = "The file is empty or ends too early. " + AGAIN
         raise fail(EOFError, "Ran out of input", note) from None
     except Exception as error:
-        if unpickler.failed is error:  # of the function that the user gave as map_location
+        if unpickler.failed is error:  # raised by the function that the user gave as map_location
             raise
         raise refuse(f"the pickle is damaged: {type(error).__name__}: {error}") from error
 
@@ -53,7 +53,7 @@ class _Allowed(dict):
 
 
 class _Unpickler(_Python):
-    """Python's unpickler, which here reaches nothing but what is allowed."""
+    """Python's unpickler, restricted to allowed names."""
 
     dispatch = _Allowed((code, _Python.dispatch[code]) for code in _OPCODES)
 
@@ -89,7 +89,8 @@ class _Unpickler(_Python):
 
     def _may_call(self, function):
         if isinstance(function, type) and issubclass(function, Tensor):
-            return False  # a tensor is only made of a storage: torch.Tensor(10 ** 12) would ask for that much memory
+            # a tensor is made only from a storage: torch.Tensor(10 ** 12) would allocate that much memory
+            return False
         known = (*user_globals().values(), *allowed_globals().values())
         return callable(function) and any(function is f for f in known)
 

@@ -1,5 +1,4 @@
-"""`torch.load`: zip files of PyTorch 1.6 and later. Older ones are read by `legacy.py`, .safetensors by
-`weight_files.py`.
+"""`torch.load`: zip files of PyTorch 1.6 and later. `legacy.py` reads older files, `weight_files.py` .safetensors.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.load.html
 """
@@ -59,12 +58,12 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Return what `torch.save` wrote into `f`: a path, or a binary file that can seek.
+    """Return the object that `torch.save` wrote into `f`: a path, or a binary file that can seek.
 
     map_location: where storages go: None (where they were saved from), a device or its name, a dict of names, or a
     function (storage, location) -> storage. weights_only: True unless said otherwise; False runs code that the file
-    names. Raises NotImplementedError for mmap, pickle.UnpicklingError for what
-    weights_only does not allow, RuntimeError for a damaged file, OSError for one that cannot be opened.
+    names. Raises NotImplementedError for mmap, pickle.UnpicklingError for content that weights_only does not allow,
+    RuntimeError for a damaged file, OSError for one that cannot be opened.
 
     Example:
 
@@ -131,7 +130,7 @@ def _read(file, restore, weights_only, pickle_load_args):
 
 
 class Archive:
-    """A checked zip file: records of known size, stored as they are, within one folder."""
+    """A checked zip file: uncompressed records of known size in one folder."""
 
     def __init__(self, file):
         size = file.seek(0, os.SEEK_END)
@@ -144,7 +143,7 @@ class Archive:
         self.records = self._checked(self.zip.infolist(), size)
 
     def _checked(self, entries, size):
-        """Return the entries by name within the archive's folder."""
+        """Return the entries by name within the archive's folder, after checking them."""
         folders, records, total = set(), {}, 0
         for entry in entries:
             folder, slash, name = entry.filename.partition("/")
@@ -197,15 +196,14 @@ class Archive:
         return records
 
     def read(self, name):
-        """Return the content of a small record. Raises RuntimeError when it is damaged."""
+        """Return the content of a small record. Raises RuntimeError if it is damaged."""
         try:
             return self.zip.read(self.records[name])
         except _DAMAGE as error:
             raise corrupted(f"reading file {name}: {error}") from error
 
     def array(self, name, nbytes):
-        """Return a record as an array of bytes. Raises RuntimeError when it is missing, damaged, or not of this
-        size."""
+        """Return a record as an array of bytes. Raises RuntimeError if it is missing, damaged, or not of this size."""
         entry = self.records.get(name)
         if entry is None:
             raise corrupted(
@@ -229,7 +227,8 @@ class Archive:
         return array
 
     def byteorder(self):
-        """Return 'little' or 'big'; files of PyTorch before 2.1 do not say. Raises ValueError for another word."""
+        """Return 'little' or 'big'; files of PyTorch before 2.1 don't specify it. Raises ValueError for another
+        word."""
         if "byteorder" not in self.records:
             return "little"
         order = self.read("byteorder")
@@ -273,8 +272,8 @@ def _load_zip(archive, restore, weights_only, pickle_load_args):
 
 
 def checked_id(kind, key, location, numel):
-    """Return the key of a storage, when what names it makes sense. Raises UnpicklingError otherwise,
-    NotImplementedError for quantised ones."""
+    """Return the key of a storage if its description is consistent. Raises UnpicklingError otherwise,
+    NotImplementedError for quantised storages."""
     if isinstance(kind, Unsupported):
         kind()
     if not isinstance(kind, StorageType):
@@ -287,12 +286,12 @@ def checked_id(kind, key, location, numel):
 
 
 def swapped(raw, kind):
-    """Return the bytes of each number in the other order."""
+    """Return the data with the bytes of each number reversed."""
     return raw if kind.itemsize == 1 else raw.view(f"u{kind.itemsize}").byteswap().view(np.uint8)
 
 
 def trusting(stream, persistent_load, pickle_load_args):
-    """Python's own unpickler, for files that are trusted: finds PyTorch's classes in autolab."""
+    """Load with Python's own unpickler, for trusted files; PyTorch's classes are looked up in autolab."""
     unpickler = _Trusting(stream, **{"encoding": "utf-8", **pickle_load_args})
     unpickler.storage = persistent_load
     return unpickler
@@ -309,7 +308,7 @@ class _Trusting(pickle.Unpickler):
 
 
 def short_name(path):
-    """Return the file's name without its ending, as it may be used for the folder within an archive."""
+    """Return the file's name without its extension, in a form allowed for the folder within an archive."""
     return (
         re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(os.fspath(path)))[0]) or "archive"
     )

@@ -1,6 +1,7 @@
-"""Tensors out of storages: what the functions that PyTorch's pickles name do here, with every argument checked.
+"""Rebuild tensors from storages: autolab's versions of the functions that PyTorch's pickles name, with every argument
+checked.
 
-A storage is the memory that several tensors of a file may share; they share it after loading too.
+A storage is memory that several tensors of a file may share; they also share it after loading.
 """
 
 import math
@@ -30,7 +31,7 @@ STORAGES = {
 
 
 class StorageType:
-    """Stands for one of PyTorch's storage classes: names the dtype of the elements."""
+    """Represents one of PyTorch's storage classes and its dtype."""
 
     def __init__(self, kind):
         self.kind = kind
@@ -38,7 +39,7 @@ class StorageType:
 
 
 class Unsupported:
-    """Stands for something of PyTorch's that is not here: says so when it is needed."""
+    """Represents a PyTorch feature that autolab lacks; raises when it is used."""
 
     def __init__(self, message, note):
         self.message, self.note = message, note
@@ -48,7 +49,7 @@ class Unsupported:
 
 
 class UntypedStorage:
-    """The bytes of a storage and where they are to be. A callable `map_location` gets one and returns one."""
+    """The bytes of a storage and their target device. A callable `map_location` gets one and returns one."""
 
     def __init__(self, raw, device=devices.CPU):
         self.raw, self.device = raw, device
@@ -60,7 +61,7 @@ class UntypedStorage:
     size = __len__ = nbytes
 
     def to(self, *, device):
-        """Return the same bytes on another device. Raises RuntimeError when there is no such device."""
+        """Return the same bytes on another device. Raises RuntimeError if there is no such device."""
         return UntypedStorage(self.raw, device_at(str(device)))
 
     def cpu(self):
@@ -77,8 +78,8 @@ class UntypedStorage:
 
 
 def device_at(location):
-    """Return the device that a file or `map_location` names. Raises RuntimeError, in torch's words, when it is not
-    here."""
+    """Return the device that a file or `map_location` names. Raises RuntimeError with torch's message if it is not
+    available."""
     try:
         target = devices.device(location)
     except RuntimeError:
@@ -115,7 +116,7 @@ def device_at(location):
 
 
 def restorer(map_location):
-    """Return a function (storage, location) -> storage on its device, of what was given as `map_location`."""
+    """Return a function (storage, location) -> storage on its device, according to `map_location`."""
 
     def usual(storage, location):
         return storage.to(device=location)
@@ -149,14 +150,14 @@ def restorer(map_location):
 
 
 class Storage:
-    """A storage in memory, of which tensors are made. kind: its dtype in the file."""
+    """A storage in memory, from which tensors are made. kind: its dtype in the file."""
 
     def __init__(self, untyped, kind):
         self.raw, self.device, self.kind = untyped.raw, untyped.device, kind
         self._flat = {}
 
     def flat(self, kind):
-        """Return all of it as a 1-d tensor of dtype `kind`, on its device."""
+        """Return the whole storage as a 1-d tensor of dtype `kind`, on its device."""
         if kind not in self._flat:
             raw = self.raw
             if kind == "bfloat16" and kind not in dtypes.BY_NAME:
@@ -172,8 +173,8 @@ class Storage:
         return self._flat[kind]
 
     def tensor(self, offset, size, stride, kind):
-        """Return a tensor that looks into it; offset and strides in elements. Raises UnpicklingError when it would look
-        beyond."""
+        """Return a tensor that shares its memory; offset and strides in elements. Raises UnpicklingError if it would
+        exceed the storage."""
         flat = self.flat(kind)
         _check_place(offset, size, stride, flat.numel(), flat.dtype.itemsize)
         count = math.prod(size)
@@ -190,7 +191,7 @@ class Storage:
 
 
 def _widened(raw):
-    """bfloat16 as float32, which holds each of its numbers exactly."""
+    """Return bfloat16 as float32, which represents each of its numbers exactly."""
     if raw.size % 2:
         raise refuse(f"a storage of {raw.size} bytes cannot hold bfloat16 elements")
     warnings.warn(
@@ -234,13 +235,13 @@ def _check_place(offset, size, stride, numel, itemsize):
         raise refuse(f"a tensor of size {list(size)} cannot be addressed")
 
 
-# what pickles name ---------------------------------------------------------------------------------------------------
+# functions that pickles name -----------------------------------------------------------------------------------------
 
 
 def tensor(
     storage, storage_offset, size, stride, requires_grad=False, backward_hooks=None, metadata=None
 ):
-    """`torch._utils._rebuild_tensor_v2`. Hooks are not restored: they are code."""
+    """Rebuild a tensor as `torch._utils._rebuild_tensor_v2` does. Hooks are not restored: they are code."""
     if not isinstance(storage, Storage):
         raise refuse(f"a tensor is made of a storage, but got {type(storage).__name__}")
     t = storage.tensor(storage_offset, size, stride, storage.kind)
@@ -253,7 +254,7 @@ def tensor(
 def tensor_with_dtype(
     storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None
 ):
-    """`torch._utils._rebuild_tensor_v3`: the storage is of bytes, the tensor says its dtype."""
+    """Rebuild a tensor as `torch._utils._rebuild_tensor_v3` does: the storage has bytes, the tensor has the dtype."""
     if not isinstance(storage, Storage):
         raise refuse(f"a tensor is made of a storage, but got {type(storage).__name__}")
     if isinstance(dtype, Unsupported):
@@ -271,7 +272,7 @@ def _asking(t, requires_grad):
 
 
 def parameter(data, requires_grad, backward_hooks, state=None):
-    """`torch._utils._rebuild_parameter`, also with attributes (`_with_state`)."""
+    """Rebuild a parameter as `torch._utils._rebuild_parameter` does, also with attributes (`_with_state`)."""
     from autolab.nn.parameter import Parameter
 
     if not isinstance(data, Tensor) or type(requires_grad) is not bool:
@@ -280,7 +281,7 @@ def parameter(data, requires_grad, backward_hooks, state=None):
 
 
 def from_type(function, new_type, arguments, state):
-    """`torch._tensor._rebuild_from_type_v2`: a tensor with attributes, or of a subclass that is allowed."""
+    """Rebuild a tensor with attributes, or of an allowed subclass, as `torch._tensor._rebuild_from_type_v2` does."""
     if function not in (tensor, tensor_with_dtype, parameter) or not _is_tensor_class(new_type):
         raise refuse(f"_rebuild_from_type_v2 got {function!r} for {new_type!r}")
     t = function(*arguments)

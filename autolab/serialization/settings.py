@@ -1,4 +1,4 @@
-"""Types of what may be read from, and of where tensors go."""
+"""Types for the sources of files and for the devices of tensors."""
 
 from __future__ import annotations
 

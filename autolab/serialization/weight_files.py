@@ -49,8 +49,8 @@ def read_weights(
 ) -> OrderedDict[str, Tensor]:
     """Return the tensors of a file by name: an OrderedDict, as `state_dict()` gives it.
 
-    path: .safetensors, or a checkpoint of PyTorch (.pth, .pt, .bin) that holds a state dict. Raises OSError when a file
-    is not there, ValueError or pickle.UnpicklingError for what is damaged or holds something else than named tensors.
+    path: .safetensors, or a checkpoint of PyTorch (.pth, .pt, .bin) that holds a state dict. Raises OSError if a file
+        is missing, ValueError or pickle.UnpicklingError if it is damaged or contains anything but named tensors.
     """
     path = os.fspath(path)
     if not os.path.isfile(path):
@@ -98,7 +98,7 @@ def load_safetensors(
     """Return the tensors of a .safetensors file by name.
 
     Raises ImportError without the package safetensors, FileNotFoundError, ValueError for a damaged file, RuntimeError
-    for a device that is not here.
+    for an unavailable device.
     """
     place = _one_device(map_location)
     library = _library()
@@ -143,7 +143,7 @@ def _one_device(map_location):
 
 
 def _check_header(path, content):
-    """The header is 8 bytes of length, then JSON. What can be said better than the library says it, is said here."""
+    """Check the header (8 bytes of length, then JSON), to raise clearer errors than the library's."""
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or content[8:9] != b"{":
         raise fail(

@@ -1,8 +1,8 @@
 """`torch.save`: zip files that PyTorch loads with `weights_only=True`.
 
-The pickle in such a file names PyTorch's classes, so that nothing in it tells that autolab wrote it. A file under a
-path is written beside it and then renamed: whoever reads the path finds the old file or the new one, whole, also when
-the program is killed. Source: https://docs.pytorch.org/docs/2.13/generated/torch.save.html
+The pickle in such a file names PyTorch's classes, so a file does not show that autolab wrote it. A file is written
+under another name first and then renamed: a reader of the path always finds a complete file, the old or the new one,
+even if the program is killed. Source: https://docs.pytorch.org/docs/2.13/generated/torch.save.html
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def save(
 
 @contextlib.contextmanager
 def replacing(path):
-    """A new binary file that takes the place of `path` when the block ends without an error; else nothing has changed.
+    """Yield a new binary file that replaces `path` if the block ends without an error; otherwise nothing changes.
 
-    Raises RuntimeError when the folder does not exist.
+    Raises RuntimeError if the folder does not exist.
     """
     path = os.path.realpath(os.fspath(path))
     if os.path.isdir(path):
@@ -116,14 +116,14 @@ def _write(file, content, storages, folder):
 def _record(archive, name, content):
     entry = zipfile.ZipInfo(
         name, (1980, 1, 1, 0, 0, 0)
-    )  # no clock: the same object gives the same bytes
+    )  # no time stamp: the same object gives the same bytes
     start = archive.fp.tell() + 30 + len(name.encode()) + 4
     padding = -start % _ALIGNMENT
     entry.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
     archive.writestr(entry, content)
 
 
-# what tensors share --------------------------------------------------------------------------------------------------
+# shared memory -------------------------------------------------------------------------------------------------------
 
 
 class _Storages:
@@ -170,14 +170,14 @@ class _Storages:
 
 
 class _Id:
-    """Stands for a storage: pickled as its name."""
+    """Represents a storage; pickled as its name."""
 
     def __init__(self, name):
         self.name = name
 
 
 class Global:
-    """Stands for one of PyTorch's functions or classes: pickled as its name."""
+    """Represents one of PyTorch's functions or classes; pickled as its name."""
 
     _all: dict = {}
     module: str
@@ -190,17 +190,17 @@ class Global:
             self.module, self.name = module, name
         return self
 
-    def __call__(self):  # pickle wants what it is to call to be callable
+    def __call__(self):  # pickle requires a callable
         raise TypeError(f"{self.module}.{self.name} is only a name here")
 
 
 _Python: Any = (
     pickle._Pickler
-)  # the one written in Python: the one in C looks up every name that it writes
+)  # the version in Python: the C version looks up every name that it writes
 
 
 class _Pickler(_Python):
-    """Python's pickler, except that it writes PyTorch's names. place: see `_Memory`."""
+    """Python's pickler, except that it writes PyTorch's names. place: see `_Storages`."""
 
     dispatch = _Python.dispatch.copy()
 

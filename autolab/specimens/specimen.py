@@ -25,11 +25,10 @@ Program = Callable[..., Any]
 class Specimen:
     """A wrong engine: the core's own engine with one changed rule.
 
-    number, misconception: which one it is of the 25. name: what it is called. belief: what one has to believe to expect
-    what it does. rule: the source of what was exchanged. lines: the numbers of the lines in it that are wrong.
-    stands_for: what it stands in the place of. instead: what the engine has there. shows: what kind of program exposes
-    it. goes_wrong, goes_right: an `Example` of a program on which it differs from the right engine, and of one on which
-    it does not.
+    number, misconception: which of the 25 it is. name: its name. belief: the misconception that predicts its behaviour.
+        rule: the source of the replacement. lines: the numbers of its wrong lines. stands_for: the replaced function.
+        instead: the engine's own code there. shows: the kind of program that exposes it. goes_wrong, goes_right: an
+        `Example` of a program on which it differs from the right engine, and of one on which it agrees.
 
     Example:
 

@@ -95,8 +95,8 @@ class Film(Observer):
         self.builder.pictures.computed(draft)
 
     def forward(self, *args: Any, **kwargs: Any) -> None:
-        """Return whether to record forward steps. A custom function's operations during a backward pass don't belong to
-        the displayed graph."""
+        """Ignore forward events: a custom function's operations during a backward pass are not part of the displayed
+        graph."""
 
     def broke(self, node_id: str, message: str, phase: str = "forward") -> None:
         """Record an error outside a recorded pass: of the operation of that node, ("") of the learner's own code, or

@@ -1,7 +1,7 @@
-"""What a trace needs to know of a tensor library, asked of autolab's own tensors and nodes.
+"""Read autolab's own tensors and grad_fn nodes: everything a trace needs to know about a tensor library.
 
-`torch_adapter.TorchReader` answers the same questions for real PyTorch. Both libraries share the public names
-`grad_fn`, `next_functions` and `_saved_*`, so most answers are inherited; only what lies under them differs."""
+`torch_adapter.TorchReader` does the same for real PyTorch. Both libraries share the public names `grad_fn`,
+`next_functions` and `_saved_*`, so most methods are inherited; only methods that use library internals differ."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNKNOWN = object()
 
 
 class Facts(NamedTuple):
-    """What a tensor says about itself, without its numbers."""
+    """Properties of a tensor, without its numbers."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -36,7 +36,7 @@ class Facts(NamedTuple):
 
 
 class SavedEntry(NamedTuple):
-    """One `_saved_<name>`: a tensor (or number) with state "alive", or None with "freed" or "modified"."""
+    """One `_saved_<name>`: with state "alive" a tensor (or number); with "freed" or "modified" None."""
 
     name: str
     tensor: Any
@@ -44,8 +44,8 @@ class SavedEntry(NamedTuple):
 
 
 class Stale(NamedTuple):
-    """A saved tensor that was changed in place: its name, the tensor where the node holds one, its memory, the versions
-    saved and now."""
+    """A saved tensor that was changed in place: its name, the tensor if the node holds one, its memory, its version
+    when saved and its version now."""
 
     name: str
     tensor: Any
@@ -61,13 +61,13 @@ def _stale(name: str, tensor: Any, memory: Any, version: int) -> Iterator[Stale]
 
 @functools.cache
 def saved_kinds(op: Any, kinds: tuple[str, ...]) -> frozenset[str]:
-    """Return names under which an op's node may save something of these kinds ("input", "output", "attr")."""
+    """Return the names under which an op's node may save something of these kinds ("input", "output", "attr")."""
     return frozenset(n for n, kind in zip(op.saves, op.save_kinds) if kind in kinds)
 
 
 @functools.cache
 def _public_saved_names(node_class: Any) -> tuple[str, ...]:
-    """Return the names X of a node class's `_saved_X`; what only our own rules need has none."""
+    """Return every X for which a node class has a public `_saved_X`; values that only our own rules need have none."""
     op = getattr(node_class, "op", None)
     return tuple(
         n
@@ -81,7 +81,7 @@ _NOTHING = object()
 
 
 def _saved_unchanged(node: Any) -> dict[str, Any]:
-    """Return, by name, the attributes that a node saved and the tensors that have not changed since."""
+    """Return, by name, the attributes that a node saved and the saved tensors that have not changed since."""
     found: dict[str, Any] = {}
     for name, kind, entry in zip(node.op.saves, node.op.save_kinds, node.entries()):
         if kind == "input":
@@ -120,7 +120,7 @@ def _is_kind_of_parameter(kind: Any) -> bool:
 
 
 def reader_for(tensor: Any) -> Reader:
-    """Return the reader for the library that `tensor` belongs to. Raises TypeError for anything else."""
+    """Return the reader for the library of `tensor`. Raises TypeError for anything else."""
     if isinstance(tensor, Tensor):
         return Reader()
     if is_tensor(tensor) and any(
@@ -134,7 +134,7 @@ def reader_for(tensor: Any) -> Reader:
 
 @functools.cache
 def dtype_name(dtype: Any) -> str:
-    """torch.float32 -> "float32"."""
+    """Return a dtype's name: torch.float32 -> "float32"."""
     return str(dtype).rpartition(".")[2]
 
 
@@ -152,16 +152,16 @@ def _op_by_node_name(count: int) -> dict[str, Any]:
 
 
 class Reader:
-    """Questions about autolab tensors and grad_fn nodes."""
+    """Reads autolab tensors and grad_fn nodes."""
 
     library = "autolab"
     unkept = "not kept: no gradient needs it, and the graph keeps at most 1,024 numbers of such an operand"
-    left_out = ""  # of a rehearsal, as a sentence
+    left_out = ""  # a sentence about what a dry run leaves out
 
     def __init__(self) -> None:
         self.titles: dict[
             str, dict[str, Any]
-        ] = {}  # device that was met -> {"title", "simulated"}; without the CPU
+        ] = {}  # known devices except the CPU -> {"title", "simulated"}
 
     # -- tensors -----------------------------------------------------------------------------------
     def array(self, tensor: Any) -> Any:
@@ -185,7 +185,7 @@ class Reader:
         )
 
     def version(self, tensor: Any) -> int | None:
-        """Return how many operations changed it in place; None where nobody counts them."""
+        """Return the tensor's version counter: the number of in-place operations on it; None if it has none."""
         return tensor._storage.version
 
     def grad(self, tensor: Any) -> Any:
@@ -193,25 +193,27 @@ class Reader:
         return tensor.grad if self.grad_fn(tensor) is None or tensor.retains_grad else None
 
     def grad_fn(self, tensor: Any) -> Any:
-        """`.grad_fn`; the old one of a view that an operation in place left without a history, where reading it is an
-        error."""
+        """Return `.grad_fn`. For a view whose history an in-place operation removed, reading it is an error, so return
+        the old one."""
         view = tensor._view
         return tensor._node if view is not None and view.is_lost(tensor) else tensor.grad_fn
 
     def data_key(self, item: Any) -> Any:
-        """Return the same for two appearances of the same constant operand (a tensor, or the raw array kept of one)."""
+        """Return a key that is equal for two appearances of the same constant operand (a tensor, or the raw array saved
+        of one)."""
         return id(getattr(item, "_array", item))
 
     def memory(self, tensor: Any) -> Any:
-        """Return the same for tensors that share memory and version counter, as `x` and `x.detach()` do."""
+        """Return a key that is equal for tensors that share memory and version counter, such as `x` and
+        `x.detach()`."""
         return tensor._storage
 
     def owns(self, item: Any) -> bool:
-        """Return whether it is a tensor of this library."""
+        """Return whether `item` is a tensor of this library."""
         return isinstance(item, Tensor)
 
     def sharing(self, tensor: Any) -> Callable[[Any], bool]:
-        """Return a function that tells whether another tensor has memory in common with this one."""
+        """Return a function that tests whether another tensor shares memory with this one."""
 
         def shares(other: Any) -> bool:
             if tensor._storage is other._storage:
@@ -226,27 +228,26 @@ class Reader:
         return shares
 
     def lost_base(self, tensor: Any, changes: bool) -> Any:
-        """Return what a view is a view of, where that is why it may not be changed (`changes`), or where a change of it
-        cut the view off; else None."""
+        """Return the base of a view, if the view may not be changed because of it (`changes`), or if a change of the
+        base cut the view off; else None."""
         view = tensor._view if isinstance(tensor, Tensor) else None
         return view.base if view is not None and (changes or view.is_lost(tensor)) else None
 
     def first_version(self, tensor: Any) -> int | None:
-        """Return the version that a leaf had when the graphs that still are there used it first; None where nothing
-        tells."""
+        """Return the version that a leaf had when the graphs that still exist first used it; None if unknown."""
         end = tensor._acc and tensor._acc()
         return getattr(end, "version", None)
 
     def watch(self, tensor: Any) -> tuple[Any, int]:
-        """Return (a function that gives a tensor's memory as long as somebody has it, its version)."""
+        """Return (a function that returns a tensor's memory while it exists, its version)."""
         return weakref.ref(tensor._storage), tensor._storage.version
 
     def value(self, tensor: Any) -> Value:
-        """Return what a tensor holds."""
+        """Return the Value of a tensor."""
         return Value.of(self.array(tensor), dtype_name(tensor.dtype))
 
     def shows(self, value: Value, tensor: Any) -> bool:
-        """Return whether `value` is what a tensor holds now."""
+        """Return whether `value` is the tensor's current value."""
         copy = value.copied
         if copy is None:
             return value.is_same(self.value(tensor))
@@ -257,13 +258,13 @@ class Reader:
             and array.tobytes() == then.tobytes()
         )
 
-    # -- gradients on their way ----------------------------------------------------------------------
+    # -- gradients during a pass -----------------------------------------------------------------------
     def arriving(self, grad: Any) -> Any:
-        """Return a gradient as an event tells it, so that it can be looked at."""
+        """Return the gradient of an event in a form that can be inspected."""
         return devices.peek(grad)
 
     def kept_gradient(self, grad: Any) -> Any:
-        """Return one that stays as it is: the engine may go on adding to its own array in place."""
+        """Return a gradient that does not change: the engine may continue to add to its own array in place."""
         return grad if isinstance(grad, np.generic) else np.array(grad)
 
     def plus(self, a: Any, b: Any) -> Any:
@@ -271,7 +272,7 @@ class Reader:
         return a + b
 
     def added(self, tensor: Any, grad: Any) -> Any:
-        """Return what a tensor's `.grad` would be with `grad` added."""
+        """Return what a tensor's `.grad` would be after adding `grad`."""
         return self.array(tensor) + grad
 
     def same(self, a: Any, b: Any) -> bool:
@@ -286,33 +287,33 @@ class Reader:
         return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
     def hooked(self, item: Any) -> bool:
-        """Return whether hooks may change the gradient that comes to a leaf or a node."""
+        """Return whether hooks may change the gradient that arrives at a leaf or a node."""
         hooks = item._hooks if is_tensor(item) else item.hooks
         return hooks is not None and bool(hooks.tensor or hooks.pre)
 
     def sends_through_hooks(self, node: Any) -> bool:
-        """Return whether hooks may change what a node sends on."""
+        """Return whether hooks may change the gradients that a node sends."""
         return node.hooks is not None and bool(node.hooks.post)
 
-    # -- what the running code is in -------------------------------------------------------------------
+    # -- modes and modules of the running code ---------------------------------------------------------
     def grad_enabled(self) -> bool:
         return per_thread.state.grad
 
     def mode_without_grad(self) -> str:
-        """Return the name of the mode under which nothing is recorded now."""
+        """Return the name of the mode that currently turns off recording of the graph."""
         return "inference_mode" if per_thread.state.inference else "no_grad"
 
     def scope_now(self) -> Any:
-        """Return the call of a module that is running, as `scopes` describes it, or None."""
+        """Return the running module call, as `scopes` describes it, or None."""
         return per_thread.state.scope
 
     # -- grad_fn nodes -----------------------------------------------------------------------------
     def seen_nodes(self, weak: bool) -> Seen:
-        """Return where a builder notes which node is which."""
+        """Return the table in which a builder records the number of each node."""
         return Seen(weak)
 
     def op(self, node: Any) -> Any:
-        """Return the op's record, or None when there is none for this node."""
+        """Return the op's record, or None if this node has none."""
         found = getattr(node, "op", None)
         return (
             found if found is not None else _op_by_node_name(len(OPS)).get(self.grad_fn_name(node))
@@ -325,11 +326,11 @@ class Reader:
         return node._sequence_nr()
 
     def scope(self, node: Any) -> Any:
-        """Return the call of a module that made the node, as `scopes` describes it, or None."""
+        """Return the module call that made the node, as `scopes` describes it, or None."""
         return getattr(node, "scope", None)
 
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
-        """Return (shape, dtype, device) of each result; unknown ones are (None, "", "")."""
+        """Return (shape, dtype, device) of each result; (None, "", "") for an unknown one."""
         if (
             isinstance(node, Node)
             and node.plain
@@ -338,13 +339,13 @@ class Reader:
         ):
             return [((), type_name(node.value.dtype), "")]
         shapes = getattr(node, "_meta", None) or getattr(node, "_extra", {}).get("shapes")
-        if shapes:  # as in torch, results that cannot have a gradient do not count
+        if shapes:  # as in torch, results that cannot have a gradient are not counted
             names = () if node.op is None else node.op.outputs
             kept = [nr for nr, name in enumerate(names) if name not in node.op.nondiff]
             count = kept[-1] + 1 if kept else len(shapes)
             return [(tuple(shape), dtype_name(dtype), "") for shape, dtype, *_ in shapes[:count]]
         result = getattr(node, "value", None)
-        if isinstance(result, tuple):  # too big to keep: the node remembers (shape, dtype)
+        if isinstance(result, tuple):  # too big to save: the node has only (shape, dtype)
             first = (result[0], type_name(result[1]), "")
         else:
             first = (
@@ -355,23 +356,22 @@ class Reader:
         return [first]
 
     def result(self, node: Any) -> Any:
-        """Return the (first) result as an array, or None when it was not kept."""
+        """Return the (first) result as an array, or None if it was not saved."""
         value, op = getattr(node, "value", None), getattr(node, "op", None)
-        # the array of a view may have been changed since: it is computed from what it is a view of
+        # A view's array may have been changed since, so its value is computed from its base.
         return None if isinstance(value, tuple) or op is not None and op.view else value
 
     def operand(self, node: Any, slot: int) -> Any:
-        """Return the operand at a slot where no gradient goes: an array, a number, None (there was none), or
-        UNKNOWN."""
+        """Return the operand at a slot that gets no gradient: an array, a number, None (omitted), or UNKNOWN."""
         kept = getattr(node, "operands", None)
         if (
             kept is None or slot >= len(kept) or isinstance(kept[slot], tuple)
-        ):  # (shape, dtype) of what is too big to keep
+        ):  # (shape, dtype) of an operand that is too big to save
             return UNKNOWN
         return kept[slot]
 
     def saved(self, node: Any) -> Iterable[tuple[str, Any]]:
-        """Yield (name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an
+        """Return (name, value) of everything the node saved: a SavedEntry for a tensor, a plain value for an
         attribute."""
         stored = getattr(node, "saved", None)
         packed = self._packed_names(node) if isinstance(stored, list) else ()
@@ -403,7 +403,7 @@ class Reader:
             yield from self._saved_by_function(node)
 
     def stale(self, node: Any) -> Iterator[Stale]:
-        """Yield what a node saved and an operation in place has changed since."""
+        """Return the tensors that a node saved and that an in-place operation has changed since."""
         op, kept = getattr(node, "op", None), getattr(node, "_kept", None)
         if op is not None and isinstance(getattr(node, "saved", None), (tuple, list)):
             for name, kind, entry in zip(op.saves, op.save_kinds, node.entries()):
@@ -423,7 +423,7 @@ class Reader:
                 yield from _stale(f"saved_tensors[{i}]", item[0], item[0]._storage, item[1])
 
     def _saved_by_function(self, node: Any) -> Iterator[tuple[str, Any]]:
-        """Yield what a custom `autograd.Function` saved."""
+        """Return the entries that a custom `autograd.Function` saved."""
         try:
             tensors = node.saved_tensors
         except RuntimeError as error:
@@ -439,20 +439,20 @@ class Reader:
         return _public_saved_names(kind)
 
     def _packed_names(self, node: Any) -> Collection[str]:
-        """Return what saved-tensor hooks took: to look at it would call the learner's unpack function."""
+        """Return the names packed by saved-tensor hooks: reading them would call the learner's unpack function."""
         return {
             name for name, entry in zip(node._saved_names, node.saved) if isinstance(entry, Packed)
         }
 
     def _tensor_names(self, node: Any) -> frozenset[str]:
-        """Return names under which this node may save tensors (None there means: not needed)."""
+        """Return the names under which this node may save tensors (a value of None means: not needed)."""
         op = self.op(node)
         return frozenset() if op is None else saved_kinds(op, ("input", "output"))
 
     def seed(self, root: Any, gradient: Any) -> Any:
-        """Return the gradient that backward() starts with at `root`: what was given, or 1 for a single number.
+        """Return the gradient with which backward() starts at `root`: the given one, or 1 for a single number.
 
-        Raises ValueError in words for a learner when backward() would refuse."""
+        Raises ValueError with a message for learners if backward() would refuse."""
         if gradient is not None:
             if not is_tensor(gradient) or tuple(gradient.shape) != tuple(root.shape):
                 raise ValueError(
@@ -478,16 +478,16 @@ class Reader:
         return wrap(ones[()] if root.device.type == "cpu" else ones)
 
     def walked(self, nodes: list[Any]) -> None:
-        """Is told all nodes of the graph, oldest first."""
+        """Receive all nodes of the graph, oldest first."""
 
     def done(self, roots: list[Any]) -> None:
-        """Is told that the trace of `roots` is finished."""
+        """Receive the news that the trace of `roots` is finished."""
 
     # -- backward without touching .grad -----------------------------------------------------------
     def replay(self, roots: list[Any], gradients: list[Any], observer: Any) -> None:
-        """Run the backward pass, telling `observer` each step; `.grad` and the saved values stay as they are.
+        """Run the backward pass and report each step to `observer`; `.grad` and the saved values stay unchanged.
 
-        Raises RuntimeError where backward() would (freed or modified values)."""
+        Raises RuntimeError if backward() would (freed or modified values)."""
         from ..engine.core import observe
         from ..engine.core.backward import steps
         from ..engine.core.node import accumulator
@@ -498,7 +498,7 @@ class Reader:
         with (
             observe.watching(observer),
             np.errstate(all="ignore"),
-        ):  # as in backward(): 1/0 is inf, without a word
+        ):  # like backward(), compute 1/0 = inf without a warning
             for _ in steps(
                 nodes, [g._array for g in gradients], retain_graph=True, accumulate=False
             ):

@@ -1,9 +1,9 @@
-"""Values that a graph did not keep, computed from those it did: `trace(loss)` without a recording.
+"""Recompute values that a graph did not save from those that it did, for `trace(loss)` without a recording.
 
-Only numbers are worked out, by the engine's own operations on copies: nothing of the learner's is touched. An operation
-is computed only from operands that are known to be what they were when it ran, by their version counters; else the node
-says why it has no value (`Node.missing`). A small result that is known is computed again as well: where it comes out
-otherwise, an operand was changed in a way that no version counts."""
+Only numbers are computed, by the engine's own operations on copies; the learner's tensors are not touched. An operation
+is recomputed only if its operands' version counters show that they have not changed since; else the node says why it
+has no value (`Node.missing`). A small known result is recomputed too: if the results differ, an operand was changed in
+a way that no version counts."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _PRODUCTS = {"convolution", "addmm", "mm", "bmm", "mv", "addmv", "linear", "matm
 
 
 def fill(builder: Builder) -> dict[str, str]:
-    """Give the operations of an existing graph the values that can be computed, and the others a reason. Return what
-    is to be said of what was changed in place, by node."""
+    """Give the operations of an existing graph the values that can be computed, and the others a reason. Return a
+    sentence about in-place changes, by node."""
     notes = _changed(builder)
     changed = {draft.id for draft in builder.nodes if draft.id in notes or draft.missing}
     saved: dict[str | None, list[SavedDraft]] = {}
@@ -64,7 +64,7 @@ def fill(builder: Builder) -> dict[str, str]:
 def _compute(
     builder: Builder, draft: Draft, changed: set[str], doubtful: set[str], left: int
 ) -> int:
-    """Compute the value of an operation that has none, or compare a small one. Return the work that it took."""
+    """Compute the value of an operation that has none, or check a small one. Return the amount of work."""
     known = draft.value is not None
     few = len(builder.nodes) <= MOST_NODES and math.prod(draft.shape or ()) <= WHOLE
     if known and not (few and _leaves(builder, draft)):
@@ -74,7 +74,7 @@ def _compute(
             raise Unknown("this trace was made without values")
         operands = _operands(builder, draft, changed)
         work = _work(draft, operands)
-        if work > left:  # something smaller may still be done
+        if work > left:  # a smaller operation may still fit
             raise Unknown("it takes too much work")
         results = _run(builder, draft, operands)
     except Unknown as why:
@@ -93,7 +93,7 @@ def _compute(
 
 
 def _leaves(builder: Builder, draft: Draft) -> set[str]:
-    """Return the leaves and data that a result was made of, as far as what lies between was computed again."""
+    """Return the leaves and data that a result was computed from, as far as the results in between were recomputed."""
     behind = dict.fromkeys(parent for parent, _ in draft.operands.values())
     todo = list(behind)
     for node in todo:
@@ -105,7 +105,7 @@ def _leaves(builder: Builder, draft: Draft) -> set[str]:
 
 
 def _forget(builder: Builder, doubtful: set[str]) -> None:
-    """Take back what was computed from leaves and data that were changed unnoticed."""
+    """Remove values computed from leaves and data that were changed without a new version."""
     for draft in builder.nodes if doubtful else ():
         if draft.again and any(parent in doubtful for parent, _ in draft.operands.values()):
             doubtful.add(draft.id)
@@ -117,8 +117,8 @@ def _forget(builder: Builder, doubtful: set[str]) -> None:
 def _was_changed(
     builder: Builder, draft: Draft, fn: Any, saved: list[SavedDraft], notes: dict[str, str]
 ) -> bool:
-    """Return whether a result was changed in place after it was made: by what is in memory, or was when it was saved.
-    Equations with the number of then would be false for the operations that saved it."""
+    """Return whether a result was changed in place after it was made, judging by its memory now or when it was saved.
+    With the original value, the equations of operations that saved it would be false."""
     tensor, reader, found = draft.held(), builder.reader, False
     if tensor is not None and draft.value is not None and reader.version(tensor):
         found = not reader.shows(draft.value, tensor)
@@ -134,7 +134,7 @@ def _was_changed(
 
 
 def _same(builder: Builder, draft: Draft, result: np.ndarray) -> bool:
-    """Return whether what an operation comes to now is what it came to then, but for rounding."""
+    """Return whether the recomputed result equals the recorded one up to rounding."""
     known = builder.raw.get((draft.id, 0), result)
     one = np.asarray(builder.reader.array(known) if is_tensor(known) else known)
     if one.dtype.kind not in "fc" or one.shape != result.shape:
@@ -144,11 +144,11 @@ def _same(builder: Builder, draft: Draft, result: np.ndarray) -> bool:
 
 
 def _changed(builder: Builder) -> dict[str, str]:
-    """Take away the values of leaves and data that were changed in place since they were used. Return what to say of
-    those that were changed before or after: their version does not tell which."""
+    """Remove the values of leaves and data that were changed in place since their use. Return a sentence about each
+    that may have been changed before or after its use: its version does not tell which."""
     stale = {s.source_node for s in builder.saved if s.state == "modified"}
     alive = {(s.node, s.name) for s in builder.saved if s.state == "alive"}
-    unsure = {  # used by an operation that did not save it, and so does not know its version
+    unsure = {  # used by an operation that did not save it, so its version then is unknown
         parent
         for draft in builder.nodes
         for name, (parent, _) in draft.operands.items()
@@ -158,7 +158,7 @@ def _changed(builder: Builder) -> dict[str, str]:
     for draft in builder.nodes:
         if draft.kind == "op":
             if draft.id in stale and builder.reader.library == "torch":
-                draft.value = None  # it was learned from what is in memory now
+                draft.value = None  # it was read from the present memory
             continue
         if draft.value is None or draft.shape == () and not draft.name:
             continue
@@ -175,7 +175,7 @@ def _changed(builder: Builder) -> dict[str, str]:
 
 
 def _work(draft: Draft, operands: dict[str, Any]) -> int:
-    """Return about how many additions and multiplications an operation is."""
+    """Return roughly how many additions and multiplications an operation takes."""
     sizes = [np.shape(item) for item in operands.values()]
     numbers = max(map(math.prod, [draft.shape or (), *sizes]))
     if numbers > MOST:
@@ -213,7 +213,7 @@ def _operand(builder: Builder, parent: str, nr: int, changed: set[str]) -> Any:
 
 
 def _run(builder: Builder, draft: Draft, operands: dict[str, Any]) -> list[np.ndarray]:
-    """Return the results. Raise Unknown when they cannot be known to be those of then."""
+    """Return the recomputed results. Raise Unknown if they may differ from the original ones."""
     record, given = draft.record, dict[str, Any]()
     for name, item in operands.items():
         base, bracket, _ = name.partition("[")
@@ -229,7 +229,7 @@ def _run(builder: Builder, draft: Draft, operands: dict[str, Any]) -> list[np.nd
         found = called(record, draft, given)
     except Unknown:
         raise
-    except Exception as error:  # whatever it raises: that run is not the learner's
+    except Exception as error:  # any error of this rerun must not reach the learner
         raise Unknown(f"running it again failed with {type(error).__name__}") from None
     results = [r._array for r in (found if isinstance(found, (tuple, list)) else [found])]
     shape, dtype = results[0].shape, results[0].dtype.name
@@ -239,7 +239,7 @@ def _run(builder: Builder, draft: Draft, operands: dict[str, Any]) -> list[np.nd
 
 
 def _leave_out(builder: Builder, draft: Draft, name: str, given: dict[str, Any]) -> None:
-    """Put into `given` what an argument was that is neither an operand nor was kept. Raise Unknown where that is not
+    """Add to `given` the value of an argument that is not an operand and was not saved. Raise Unknown if it is not
     known."""
     record, tensor = draft.record, next((t for t in given.values() if is_tensor(t)), None)
     slots = [record.params[i] for i, _, _ in record.rules]
@@ -256,7 +256,7 @@ def _leave_out(builder: Builder, draft: Draft, name: str, given: dict[str, Any])
     elif name == "dtype" and draft.dtype:
         same = tensor is not None and tensor.dtype is BY_NAME.get(draft.dtype)
         given[name] = None if same and name in record.defaults else BY_NAME.get(draft.dtype)
-    elif name in ("momentum", "memory_format"):  # of no influence on the numbers
+    elif name in ("momentum", "memory_format"):  # they don't affect the numbers
         given[name] = 0.0 if name == "momentum" else None
     else:
         raise Unknown(f"its argument {name} was not kept")

@@ -38,7 +38,7 @@ def record() -> Recording:
 
 
 class Recording(Recorder):
-    """What `record()` returns. Read it with `print(recording)`, `recording.trace()`, or look at it with
+    """The object that `record()` returns. Read it with `print(recording)` or `recording.trace()`, or view it with
     `autolab.explore(recording)`."""
 
     _torch: Recorder | None = None
@@ -58,8 +58,8 @@ class Recording(Recorder):
         super().__exit__(kind, error, traceback)
 
     def _is_of_torch(self, error: BaseException) -> bool:
-        """Whose recording an error belongs to: of the library that told of it, whose tensors stand in its line, or
-        which ran."""
+        """Return whether an error belongs to PyTorch's recording: PyTorch reported it, or its tensors are in the
+        failing line, or only it ran."""
         assert self._torch is not None
         for link in failures.chain(error):
             if (seen := link.__dict__.get("_autolab_seen")) is not None:
@@ -71,8 +71,8 @@ class Recording(Recorder):
         return self._torch.has_nodes and not self.has_nodes
 
     def _of_torch(self) -> Recorder | None:
-        """Return what records PyTorch meanwhile; None where it has not been imported, or is one that cannot be
-        watched."""
+        """Return the recording of PyTorch; None if PyTorch has not been imported, or cannot be watched in this
+        version."""
         if sys.modules.get("torch") is None:
             return None
         from . import torch_names

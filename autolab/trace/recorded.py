@@ -1,4 +1,4 @@
-"""What recordings share: a block that is watched once, and read as data or as text, in the block or after it."""
+"""The shared part of recordings: a block is watched once, and read as data or as text, during the block or after it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Data = TypeVar("Data")
 
 
 class Recorded(observe.Observer, Generic[Data]):
-    """The part of a recording that does not depend on what it watches. `_call` names the function that makes one."""
+    """The part of a recording that is independent of what it watches. `_call` names the function that creates it."""
 
     _call: str
     _running = False
     _trace: Data | None = None
     _write_out: Callable[[], Data] | None = (
-        None  # what makes it of what the block has left, once it is asked for
+        None  # makes the trace from the collected data when it is first requested
     )
 
     def trace(self) -> Data:
@@ -63,7 +63,7 @@ class Recorded(observe.Observer, Generic[Data]):
             )
 
     def _so_far(self, frame: FrameType | None) -> Data:
-        """What happened up to now; `frame` is the user's, whose variables give names."""
+        """Return the trace up to now; the variables of `frame`, the user's frame, give the names."""
         raise NotImplementedError
 
     def _render(self, trace: Data) -> str:

@@ -1,4 +1,4 @@
-"""The events of running code become a trace: those of `engine.core.observe.Observer`, whichever library sends them."""
+"""Turn the events of running code into a trace: the events of `engine.core.observe.Observer`, from either library."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COMPREHENSIONS = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>
 
 
 def _of_a_pass(event: Callable[..., None]) -> Callable[..., None]:
-    """Guard an event of a backward pass; after the recording has given the pass up, its events are left out."""
+    """Guard an event of a backward pass; once recording of the pass was given up, ignore its events."""
     name = event.__name__
     is_end = name in ("backward_begin", "backward_end")
 
@@ -52,7 +52,7 @@ def _of_a_pass(event: Callable[..., None]) -> Callable[..., None]:
 
 
 def _to_film(name: str) -> Callable[..., None]:
-    """Return an event of a backward pass that only its frames are made of."""
+    """Return a handler for an event of a backward pass that only adds frames."""
 
     def event(self: Recorder, *args: Any) -> None:
         """Add what the engine does now to the frames of this backward pass."""
@@ -63,7 +63,7 @@ def _to_film(name: str) -> Callable[..., None]:
 
 
 class Recorder(Recorded[Trace]):
-    """Watches autolab in a `with` block."""
+    """Records autolab in a `with` block."""
 
     _call = "record"
 
@@ -74,14 +74,14 @@ class Recorder(Recorded[Trace]):
         self._spelled = expressions.Spelled()
         self._updates = Updates(self._builder)
         self._unfollowed = Unfollowed(self._builder)
-        self._scanned: tuple[int, ...] = ()  # where names were looked for last
+        self._scanned: tuple[int, ...] = ()  # where names were last looked for
         self._sources: dict[tuple[int, int], tuple[Any, Source | None]] = {}
-        self._made: Draft | None = None  # the node of the operation that is being told
+        self._made: Draft | None = None  # the node of the operation being recorded
         self._marks: list[Mark] = []
         self._error: dict[str, Any] | None = None
         self._passes: dict[int, Source | None] = {}  # backward pass -> the line that began it
         self._running_node: Any = lambda: None
-        self._has_nodes: bool | None = None  # known when the block is over
+        self._has_nodes: bool | None = None  # set at the end of the block
 
     @property
     def has_nodes(self) -> bool:
@@ -108,13 +108,13 @@ class Recorder(Recorded[Trace]):
         return record_, *failures.operands_of(record_, args)
 
     def _operation(self, op: Any, record_: Any) -> str:
-        """Return what the operation is called."""
+        """Return the name of the operation."""
         return operation_name(
             self._builder.reader.grad_fn_name(op) if record_ is None else record_.node
         )
 
     def _called(self, op: Any) -> str:
-        """Return the same before the event has been read."""
+        """Return the name of an operation whose event has not been read yet."""
         return self._operation(op, None if hasattr(op, "next_functions") else op)
 
     # -- the block ---------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class Recorder(Recorded[Trace]):
         self._has_nodes = self.has_nodes
         self._write_out, self._running = self._ending(names.caller()), False
         self._builder.forget()
-        self._builder = self._new_builder()  # what it knew is in the trace
+        self._builder = self._new_builder()  # the trace now contains what the old builder knew
         self._unfollowed = Unfollowed(self._builder)
         self._updates, self._marks, self._parameters = (
             Updates(self._builder),
@@ -142,7 +142,7 @@ class Recorder(Recorded[Trace]):
         )
 
     def _ended_by(self, error: BaseException) -> None:
-        """Note the error that ended the block: of the operation that failed, of a backward pass, or of the learner's
+        """Record the error that ended the block: of the operation that failed, of a backward pass, or of the learner's
         own code."""
         found = next(
             (
@@ -156,7 +156,9 @@ class Recorder(Recorded[Trace]):
         if found is None and not (film.shots and film.shots[-1].event == "error"):
             try:
                 node = self._at_the_line(error)
-            except Exception:  # what has no shape yet cannot be drawn; the learner's error counts
+            except (
+                Exception
+            ):  # a tensor without a shape cannot be drawn; only the learner's error matters
                 film.broke("", error_line(error))
         frame = failures.learners(error.__traceback__)
         source = None if frame is None else names.source(frame.tb_frame, frame.tb_lineno)
@@ -167,8 +169,8 @@ class Recorder(Recorded[Trace]):
         error._autolab_seen = self, self._error["node"]  # type: ignore[attr-defined]
 
     def _at_the_line(self, error: BaseException) -> str:
-        """Return the node for an error that no operation told of: Python refused a call, or the learner's own code
-        raised it. "" for the latter."""
+        """Return the node for an error that no operation reported: Python refused a call, or the learner's own code
+        raised it. Return "" in the second case."""
         frame = failures.learners(error.__traceback__)
         expression = None if frame is None else expressions.at(frame)
         if frame is None or expression is None or not expression.operands:
@@ -191,7 +193,7 @@ class Recorder(Recorded[Trace]):
         return self._ending(frame)()
 
     def _ending(self, frame: FrameType | None) -> Callable[[], Trace]:
-        """`_ended`; a trace that cannot be made is an empty one that says why."""
+        """Return what `_ended` returns; if the trace cannot be made, return an empty one that says why."""
         library = self._builder.reader.library
 
         def empty(error: Exception) -> Trace:
@@ -203,7 +205,7 @@ class Recorder(Recorded[Trace]):
         return lambda: rescue(write_out, empty)
 
     def _ended(self, frame: FrameType | None) -> Callable[[], Trace]:
-        """Return what writes out the trace of what happened up to now; it needs no tensor any more."""
+        """Return a function that makes the trace of everything up to now, without needing any tensor."""
         builder = self._builder
         self._failures.settle()
         for name, tensor in names.tensors(names.namespace(frame)):
@@ -249,7 +251,7 @@ class Recorder(Recorded[Trace]):
     # -- forward events ----------------------------------------------------------------------------
     @guarded()
     def failed(self, op, args, error, inplace=False):
-        if self._builder.film.running:  # the pass will say it
+        if self._builder.film.running:  # the pass will report the error
             return
         custom = hasattr(op, "next_functions")
         at = self._at(custom)
@@ -279,7 +281,7 @@ class Recorder(Recorded[Trace]):
         error._autolab_seen = self, draft.id
 
     def _refused_pass(self, args, error, frame):
-        """backward() or grad() refused what it was called with; that is told at its root."""
+        """Record that backward() or grad() refused its arguments, at the node of its root."""
         tensors, _ = failures.given(
             {name: a for name, a in args.items() if name in ("self", "tensors", "outputs")}
         )
@@ -297,11 +299,11 @@ class Recorder(Recorded[Trace]):
         self._failures.settle()
         custom = hasattr(
             op, "next_functions"
-        )  # an autograd.Function: the node stands in for the op
+        )  # an autograd.Function: its node takes the op's place
         at = self._at(custom)
         frame = at.frame
         if at.hidden or not outputs or builder.film.running and node is None:
-            # inside a custom function, or arithmetic of a hook or rule: the learner sees the function as one operation
+            # Inside a custom function, or arithmetic of a hook or rule: the learner sees the function as one operation.
             return
         target = args[0] if inplace else None
         if at.optimizer is not None or self._updates.clearing:
@@ -371,14 +373,13 @@ class Recorder(Recorded[Trace]):
     def _join(
         self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, inplace: bool
     ) -> None:
-        """Draw the edges from an operation's operands; a gradient goes back along those that its node has an edge
-        for."""
+        """Draw the edges from an operation's operands; those for which its node has an edge carry gradients."""
         ahead = () if node is None else node.next_functions
         for slot, (parent, nr) in enumerate(parents.values()):
             goes_back = slot < len(ahead) and ahead[slot][0] is not None
             if (
                 node is None and inplace and draft.kind == "op" and draft.requires_grad
-            ):  # of a view: its node is the base's affair
+            ):  # of a view: its node belongs to the base
                 goes_back = (
                     self._builder.reader.grad_enabled()
                     and self._builder.draft(parent).requires_grad
@@ -389,7 +390,7 @@ class Recorder(Recorded[Trace]):
     def _spell(self, draft: Draft, frame: FrameType | None) -> None:
         """Note how the numbers among an operation's arguments are written in the learner's code."""
         if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
-            # The library hands it on; it says nothing that the result does not.
+            # The library adds it; it tells nothing beyond the result's dtype.
             del draft.attrs["dtype"]
         constants = []
         for parent, _ in draft.operands.values():
@@ -410,8 +411,8 @@ class Recorder(Recorded[Trace]):
                 draft.spelled[name] = text
 
     def _owner(self, target: Any, node: Any) -> Any:
-        """Return the leaf whose memory an operation in place changes: `target` itself, or the one that it is `.data` or
-        a part of."""
+        """Return the leaf whose memory an in-place operation changes: `target` itself, or the leaf of which `target` is
+        `.data` or a view."""
         if target is None or node is not None or self._builder.reader.grad_fn(target) is not None:
             return None
         return (
@@ -419,7 +420,7 @@ class Recorder(Recorded[Trace]):
         )
 
     def _changed_elsewhere(self, draft: Draft, target: Any, leaf: Any, lines: stack.Lines) -> None:
-        """What else an operation in place changed that is no part of a graph: a leaf through a view of it, a leaf's
+        """Record other changes by an in-place operation outside any graph: of a leaf through a view of it, of a leaf's
         `.grad`."""
         if leaf is target or self._builder.reader.grad_fn(target) is not None:
             leaf = self._updates.owner(target)
@@ -469,7 +470,7 @@ class Recorder(Recorded[Trace]):
             if not item.requires_grad:
                 builder.cuts.meet(item, frame)
             return self._called_grad(builder.tensor(item), item)
-        # In place: the tensor is its own result by now (one version on), so its history is what it was before.
+        # In place: the tensor is already its own result (one version later), so its history is the one before.
         if node is not None:
             before, nr = node.next_functions[slot]
             if before is not None and not hasattr(before, "variable"):
@@ -486,10 +487,10 @@ class Recorder(Recorded[Trace]):
         return self._called_grad((draft.id, 0), item)
 
     def _called_grad(self, parent: tuple[str, int], tensor: Any) -> tuple[str, int]:
-        """`parent`, which gets the name "w.grad" when `tensor` is the gradient of a named leaf."""
+        """Return `parent`, named "w.grad" if `tensor` is the gradient of a named leaf."""
         draft = self._builder.draft(parent[0])
         if draft.kind != "data" or draft.name or draft is not self._builder.nodes[-1]:
-            return parent  # not new: when it was, it was nobody's gradient
+            return parent  # not new: when it was added, it was no leaf's gradient
         for leaf in self._builder.film.leaves(True):
             name = self._builder.draft(self._builder.by_tensor.get(leaf)).name
             if name and self._builder.reader.grad(leaf) is tensor:
@@ -528,22 +529,22 @@ class Recorder(Recorded[Trace]):
         return draft
 
     def _scan(self, frame: FrameType) -> None:
-        """Give known tensors the names they have by now; a name found later (a loop reuses it) would be another
-        tensor's. While one statement runs, names stay as they are."""
+        """Give known tensors the names that they have now; later, a loop may reuse the name for another tensor. Within
+        one statement, names stay as they are."""
         builder = self._builder
         at = id(frame), frame.f_lasti, builder.given
         if at == self._scanned:
             return
         self._scanned = at
         if frame.f_code.co_name in _COMPREHENSIONS and frame.f_back is not None:
-            self._scan(frame.f_back)  # what a loop goes through has its name already
+            self._scan(frame.f_back)  # the loop variable already has its name
         for name, item in names.values(names.local_names(frame)):
             if builder.reader.owns(item) and builder.has_no_name(item):
                 builder.name(name, item)
 
     def _rebased(self, draft: Draft, base: Any) -> None:
-        """After an in-place operation on a view, the base has a new history: all of it as before, but for the slice
-        that changed."""
+        """Give the base of a view a new history after an in-place operation on the view: only the changed slice is
+        new."""
         builder = self._builder
         if base.grad_fn is None or builder.by_fn.get(base.grad_fn) is not None:
             return
@@ -606,7 +607,7 @@ class Recorder(Recorded[Trace]):
         self._passes.setdefault(self._builder.film.run, names.source(frame))
 
     def _name_here(self) -> FrameType | None:
-        """Return the learner's frame, whose variables give their names to what is known."""
+        """Return the learner's frame, whose variables name the known tensors."""
         frame, builder = names.caller(), self._builder
         if frame is not None:
             find = names.tensors if builder.has_unnamed_leaves() else names.values
@@ -616,10 +617,11 @@ class Recorder(Recorded[Trace]):
         return frame
 
     def _source(self, frame: FrameType | None, line: int | None) -> Source | None:
-        """Return the line that `frame` is at, or `line` of its file; a loop comes to the same lines again and again."""
+        """Return the line that `frame` is at, or `line` of its file; results are cached, because a loop repeats
+        lines."""
         if frame is None:
             return None
-        code = frame.f_code  # held, so that its id stays its own
+        code = frame.f_code  # keep a reference, so that its id is not reused
         key = id(code), frame.f_lineno if line is None else line
         if key not in self._sources:
             self._sources[key] = code, names.source(frame, line)

@@ -1,5 +1,4 @@
-"""Operations of a trace run again, from the numbers that the trace keeps, and differentiated by the engine's own
-rules."""
+"""Run operations of a trace again from the numbers in the trace, and differentiate them by the engine's own rules."""
 
 from __future__ import annotations
 
@@ -19,12 +18,11 @@ from .values import Value
 
 
 class Unknown(Exception):
-    """Why an operation cannot be run again, in words that follow its name."""
+    """An operation cannot be run again. The message is the reason, worded to follow the operation's name."""
 
 
 def array_of(value: Value | None) -> np.ndarray | None:
-    """Return the numbers of a value, None where it does not keep all of them, or NumPy has no such numbers
-    (bfloat16)."""
+    """Return the numbers of a value; None if it does not store all of them, or NumPy lacks the type (bfloat16)."""
     if (
         value is None
         or value.data is None
@@ -67,11 +65,11 @@ class Again:
         self._known: dict[str, Any] = {}
 
     def edge(self, edge_id: str) -> Edge:
-        """Return the edge of that id."""
+        """Return the edge with that id."""
         return self.trace.edges[int(edge_id[1:])]
 
     def versions(self, node_id: str) -> list[tuple[str, str]]:
-        """Return the nodes that a leaf was before, and became by, a change: ("before" or "after", id)."""
+        """Return the nodes of the same leaf before and after a change: ("before" or "after", id)."""
         was = {edge.child: edge.parent for edge in self.trace.edges if edge.update}
         became = {parent: child for child, parent in was.items()}
         found = []
@@ -79,32 +77,32 @@ class Again:
             other = way.get(node_id)
             while (
                 other is not None and self.trace.node(other).kind == "update"
-            ):  # a step, between two leaves
+            ):  # a step between two states of a leaf
                 other = way.get(other)
             if other is not None:
                 found.append((when, other))
         return found
 
     def value(self, node_id: str, nr: int = 0) -> np.ndarray | None:
-        """Return the numbers of a node's result as they were recorded, None where not all of them are known."""
+        """Return the recorded numbers of a node's result; None if not all are known."""
         node = self.trace.node(node_id)
         return array_of(node.outputs[nr].value if 0 < nr < len(node.outputs) else node.value)
 
     def operands(self, node_id: str) -> list[np.ndarray]:
-        """Return what an operation was given, by slot. Raises Unknown where the trace does not keep it."""
+        """Return the operands of an operation, by slot. Raises Unknown if the trace does not store them."""
         found = [self.value(edge.parent, edge.parent_nr) for edge in self.into.get(node_id, [])]
         if any(item is None for item in found):
             raise Unknown("what it was computed from is not kept in full")
         return found  # type: ignore[return-value]
 
     def result(self, node_id: str, operands: Sequence[Any]) -> np.ndarray:
-        """Return what an operation gives for these operands. Raises Unknown."""
+        """Return the result of an operation for these operands. Raises Unknown."""
         with observe.unwatched(), np.errstate(all="ignore"), no_grad():
             return np.array(self._run(node_id, [_tensor(item) for item in operands])._array)
 
     def local(self, edge: Edge) -> np.ndarray:
-        """Return the derivative of an edge's child by its parent: an array of the child's shape followed by the
-        parent's.
+        """Return the derivative of an edge's child with respect to its parent: an array of the child's shape followed
+        by the parent's.
 
         Raises Unknown where the operation cannot be run again or no gradient flows along the edge.
         """
@@ -112,7 +110,7 @@ class Again:
         return self.jacobian(edge.child, slot, self.operands(edge.child))
 
     def jacobian(self, node_id: str, slot: int, operands: Sequence[Any]) -> np.ndarray:
-        """Return the same of the operand at `slot`, at these operands."""
+        """Return the derivative with respect to the operand at `slot`, at these operands."""
         with observe.unwatched(), np.errstate(all="ignore"), enable_grad():
             tensors = [_tensor(item) for item in operands]
             asked = tensors[slot]
@@ -142,7 +140,8 @@ class Again:
         return _first(_named(record, node, self.into.get(node_id, []), tensors))
 
     def _find(self, node: Node) -> Any:
-        """Return the record that gives the recorded result from the recorded operands, or why there is none."""
+        """Return the record that gives the recorded result for the recorded operands, or the reason why there is
+        none."""
         if node.kind != "op" or node.error:
             return "nothing was computed there" if node.error else "no operation made it"
         candidates = _by_node().get(node.grad_fn, []) or [
@@ -161,7 +160,7 @@ class Again:
             except Unknown as unknown:
                 why = str(unknown)
                 continue
-            except Exception as error:  # whatever it raises: that run is not the learner's
+            except Exception as error:  # any error of this rerun must not reach the learner
                 why = f"running it again fails with {type(error).__name__}"
                 continue
             if recorded is None or _same(np.asarray(found._array), recorded):
@@ -172,7 +171,7 @@ class Again:
 
 @functools.cache
 def _by_node() -> dict[str, list[Any]]:
-    """Record by the name of their nodes; several operations may share one."""
+    """Return the records by the name of their nodes; several operations may share one name."""
     found: dict[str, list[Any]] = {}
     for op in OPS.values():
         found.setdefault(op.node, []).append(op)
@@ -192,7 +191,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def _named(record: Any, node: Node, edges: list[Edge], tensors: list[Tensor]) -> Any:
-    """Return the operation for these tensors; its other arguments are those that the node notes."""
+    """Return the operation for these tensors; its other arguments are taken from the node."""
     first = [record.params[i] for i, _, _ in record.rules]
     names = [
         *first,
@@ -212,9 +211,9 @@ def _named(record: Any, node: Node, edges: list[Edge], tensors: list[Tensor]) ->
         else:
             given[name] = tensor
     kind = node.dtype if node.dtype.startswith("float") else ""
-    for name in (
-        record.operands
-    ):  # what are promoted together: a number of the learner's code takes the result's type
+    for (
+        name
+    ) in record.operands:  # operands of a type promotion: a literal number takes the result's type
         item: Any = given.get(name)
         if (
             kind
@@ -228,13 +227,13 @@ def _named(record: Any, node: Node, edges: list[Edge], tensors: list[Tensor]) ->
 
 
 def is_random(record: Any) -> bool:
-    """Return whether an operation draws numbers."""
+    """Return whether an operation draws random numbers."""
     return any("generator" in name for name in record.params)
 
 
 def called(record: Any, made: Any, given: dict[str, Any]) -> Any:
-    """Run an operation again for the tensors and arguments in `given`; others are as its node, `made`, notes them.
-    Raises Unknown."""
+    """Run an operation again with the tensors and arguments in `given`, and its node `made` for all others. Raises
+    Unknown."""
     return record.call(*(_argument(record, made, name, given) for name in record.params))
 
 
@@ -243,7 +242,7 @@ def _argument(record: Any, made: Any, name: str, given: dict[str, Any]) -> Any:
         return given[name]
     if name in made.attrs and name != "dtype":
         item = made.attrs[name]
-        if item in ("nan", "inf", "-inf"):  # as JSON has them
+        if item in ("nan", "inf", "-inf"):  # the JSON form of these numbers
             return float(item)
         return tuple(item) if isinstance(item, list) else item
     if name in ("size", "output_size") and made.shape is not None:

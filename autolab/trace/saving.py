@@ -1,4 +1,4 @@
-"""What nodes save for their backward, and in which state it is at the end of a recording."""
+"""Saved tensors of nodes, and their state at the end of a recording."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOOKED = "kept by a hook for saved tensors, which alone knows it"
 
 
 class Memories:
-    """Numbers for the memory that saved tensors lie in."""
+    """Numbers that identify the memory of saved tensors."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -26,7 +26,7 @@ class Memories:
         self._given: dict[Any, Any] = {}
 
     def given(self, tensor: Any, holder: Any) -> None:
-        """A leaf or data has this memory, as long as `holder()` gives it."""
+        """Note that a leaf or data uses this memory, while `holder()` returns it."""
         self._given[self._reader.memory(tensor)] = holder
 
     def __call__(self, tensor: Any) -> int | None:
@@ -43,8 +43,8 @@ class Memories:
 
 @functools.lru_cache(maxsize=1024)
 def slots(record: Any, count: int) -> tuple[list[str] | None, Any, frozenset[str]]:
-    """Of the nodes of an operation with so many inputs: their names, the order of what is saved, and the names of
-    operands that are kept beside them."""
+    """Return, for nodes of an operation with `count` inputs: input names, the sort key for saved tensors, and the names
+    of operands saved besides them."""
     names = slot_names(record, count)
     beside = (
         frozenset()
@@ -55,7 +55,7 @@ def slots(record: Any, count: int) -> tuple[list[str] | None, Any, frozenset[str
 
 
 def states_now(saved: list[SavedDraft], reader: Reader) -> States:
-    """Return what nodes say of what they saved; one that is gone says nothing."""
+    """Return what nodes report about their saved tensors; a freed node reports nothing."""
     states: States = {}
     for item in saved:
         if item.node not in states:
@@ -68,9 +68,9 @@ def states_now(saved: list[SavedDraft], reader: Reader) -> States:
 
 
 def with_states(saved: list[SavedDraft], states: States | None) -> tuple[Saved, ...]:
-    """Return the saved tensors; what a node that is gone had saved was freed with it. Without `states` they are what
-    they were when they were met."""
-    # A list of tensors that was freed comes back as one entry under the list's name.
+    """Return the saved tensors with their states; what a freed node had saved is freed too. Without `states`, they keep
+    the state they had when first seen."""
+    # A freed list of tensors is reported as one entry under the list's name.
     return tuple(
         item.saved(i, item.state if states is None else states[item.node].get(item.name, "freed"))
         for i, item in enumerate(saved)

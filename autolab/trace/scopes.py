@@ -1,4 +1,4 @@
-"""Which module made which node: the calls of modules that autolab's nodes remember, as nested groups.
+"""Group nodes by module: build nested groups from the module calls that autolab's nodes remember.
 
 A scope is what `Node.scope` holds: (the call around it or None, path in the module around it, type name, whether the
 module was in training mode); every call of a module has its own. A real PyTorch graph has no scopes. Where its leaves
@@ -102,16 +102,16 @@ class _Call:
 
 
 def _belongs(draft: Draft, slots: set[str]) -> bool:
-    """Return whether a leaf or constant is part of a module, not handed to it: a parameter, a buffer, a number in its
-    code."""
+    """Return whether a leaf or constant is part of a module rather than an input: a parameter, a buffer, a number in
+    its code."""
     if draft.kind == "data" and draft.shape == () and not draft.name:
         return True
     return draft.parameter or "." in draft.name or bool(slots) and slots <= STATE
 
 
 def name_parameters(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> None:
-    """Names what no variable leads to any more, because the module is gone: by the name it was registered under, in the
-    innermost module that used it."""
+    """Name parameters of deleted modules, which no variable leads to: by the registered name in the innermost module
+    that used them."""
     if all(draft.scope is None for draft in nodes):
         return
     depths: dict[str, int] = {}
@@ -125,7 +125,7 @@ def name_parameters(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> None:
             or child.scope is None
         ):
             continue
-        from ..nn.parameter import _registered_name  # where there are modules, it is there
+        from ..nn.parameter import _registered_name  # if there are modules, it is loaded already
 
         name, inside = (
             _registered_name(leaf.held()),
@@ -137,7 +137,7 @@ def name_parameters(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> None:
 
 
 def from_names(nodes: list[Draft], types: Mapping[str, str]) -> None:
-    """Give the operations of a graph without scopes those that the names of its parameters tell.
+    """Give the operations of a graph without scopes those that the parameters' names show.
 
     types: the type names of known modules by path, "" for the root. What uses "fc.weight" is in "fc"; what lies between
     two operations of known modules is in the innermost module around both."""
@@ -178,8 +178,8 @@ def _common(a: list[str], b: list[str]) -> list[str]:
 
 
 def module_types(namespace: Mapping[str, Any], nodes: Iterable[Draft]) -> dict[str, str]:
-    """Type name by path ("" for the root) of the module among the variables that calls the parameters what the nodes
-    do; empty when there is none."""
+    """Return type name by path ("" for the root) of the module, among the variables, whose parameters have the nodes'
+    names; empty if there is none."""
     named = {
         draft.name: draft.tensor()
         for draft in nodes

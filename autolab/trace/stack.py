@@ -1,4 +1,4 @@
-"""Where an operation comes from, read off Python's stack."""
+"""Find out from Python's stack where an operation comes from."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ Lines = tuple[tuple[str, int], ...]
 
 
 class At(NamedTuple):
-    """Where an operation comes from: the learner's frame; modules whose forward is running; whether this happens inside
-    a custom function's forward; the class of the optimizer whose own arithmetic it is, or None; file and line of every
-    frame outside the libraries' own code."""
+    """The origin of an operation: the learner's frame; modules whose forward is running; whether it is inside a custom
+    function's forward; the class of the optimizer that computes it, or None; file and line of every frame outside the
+    libraries' own code."""
 
     frame: FrameType | None
     modules: list[Any]
     hidden: bool
     optimizer: type | None
     lines: Lines
-    compiled: bool = False  # whether a function that torch.compile made is around it
-    line: int | None = None  # of the learner's frame, where that may have gone on since
+    compiled: bool = False  # whether it is inside a function that torch.compile made
+    line: int | None = None  # of the learner's frame, in case that frame has moved on since
 
 
 def at(
     library: str, custom: bool, modules: list[Any] | None = None, frame: FrameType | None = None
 ) -> At:
-    """Return where the event of `library` comes from that the caller has just received, or what ran in `frame`.
+    """Return the origin of the event of `library` that the caller has just received, or of what ran in `frame`. custom:
+    it is the event of a custom function itself; modules: the running ones, if known. A line of an installed library
+    counts only if no line of the learner's is around it.
 
     custom: it is the event of a custom function itself; modules: those that run, where they are known. The line of an
     installed library counts only where no line of the learner's is around it."""
@@ -62,14 +64,14 @@ def at(
 
 
 def in_optimizer() -> bool:
-    """Return whether the innermost code, but for the package's own and PyTorch's plumbing, is that of an optimizer of
-    PyTorch's."""
+    """Return whether the innermost code, besides the package's own and PyTorch's internals, belongs to an optimizer of
+    PyTorch."""
     kinds = (_kind(f.f_code.co_filename, f.f_code.co_name, "torch") for f in _frames())
     return next(filter(None, kinds), "") == "optimizer"
 
 
 def _frames(frame: FrameType | None = None) -> Iterator[FrameType]:
-    """`frame` (default: that of the caller's caller) and those around it."""
+    """Yield `frame` (default: the frame of the caller's caller) and the frames around it."""
     frame = frame or sys._getframe(2)
     while frame is not None:
         yield frame
@@ -78,8 +80,8 @@ def _frames(frame: FrameType | None = None) -> Iterator[FrameType]:
 
 @functools.cache
 def _kind(filename: str, name: str, library: str) -> str:
-    """Return what a function means for the events of a library: "learner" or "installed" for somebody else's code, ""
-    for code of autolab or PyTorch that means nothing."""
+    """Return the role of a function for a library's events: "learner" or "installed" for code outside the libraries, ""
+    for code of autolab or PyTorch without a special role."""
     if not names.inside(filename):
         return "installed" if names.in_library(filename) else "learner"
     path = filename.replace("\\", "/")
@@ -103,7 +105,7 @@ _KINDS = {
 
 
 def clearing() -> Any:
-    """Return the optimizer or module of PyTorch's whose `zero_grad()` is running, or None."""
+    """Return the PyTorch optimizer or module whose `zero_grad()` is running, or None."""
     for frame in itertools.takewhile(names.ours, _frames()):
         if frame.f_code.co_name == "zero_grad":
             return frame.f_locals.get("self")
@@ -111,7 +113,7 @@ def clearing() -> Any:
 
 
 def custom_function() -> FrameType | None:
-    """Return the outermost call of a custom function of PyTorch's that is running."""
+    """Return the outermost running call of a PyTorch custom function."""
     found = None
     for frame in _frames():
         code = frame.f_code
@@ -121,6 +123,6 @@ def custom_function() -> FrameType | None:
 
 
 def lines(frame: FrameType | None) -> Lines:
-    """Return where the learner's code is: file and line of every frame of it, from `frame` outwards."""
+    """Return the learner's position: file and line of every frame of their code, from `frame` outwards."""
     around = _frames(frame) if frame is not None else ()
     return tuple([(f.f_code.co_filename, f.f_lineno) for f in around if not names.ours(f)])

@@ -1,6 +1,6 @@
-"""The same trace from a real PyTorch graph: the public attributes of tensors and grad_fn nodes, nothing else.
+"""Trace a real PyTorch graph: uses only the public attributes of tensors and grad_fn nodes.
 
-This is imported where a torch tensor turns up and nowhere else, so torch stays optional."""
+It is imported only when a torch tensor is traced, so torch stays optional."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ DEEP = 5_000
 class _HeldNodes:
     """The nodes of a deep torch graph, kept until its results are gone and then dropped from the newest to the oldest.
 
-    Once Python has looked at every node of a deep graph, torch 2.13 frees it recursively and overflows the stack:
-    100,000 nodes end the process. While each node is held here, dropping its consumer does not drop it too.
+    After Python has read every node of a deep graph, torch 2.13 frees it recursively and overflows the stack: 100,000
+    nodes end the process. While each node is held here, freeing its consumer does not free it too.
     """
 
     live: ClassVar[set[_HeldNodes]] = set()
@@ -43,7 +43,7 @@ class _HeldNodes:
     def root_gone(self) -> None:
         self.roots -= 1
         if not self.roots:
-            # Not now: the result that is going still holds the newest node. The next trace, or the end of the process,
+            # Not now: the result being freed still holds the newest node. The next trace, or the end of the process,
             # drops them.
             self.live.discard(self)
             self.ready.append(self)
@@ -58,7 +58,7 @@ class _HeldNodes:
     @classmethod
     def at_exit(cls) -> None:
         cls.sweep()
-        for held in cls.live:  # its results live as long as the process: so must the nodes
+        for held in cls.live:  # its results live as long as the process, so its nodes must too
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(held.nodes))
 
 
@@ -66,8 +66,8 @@ atexit.register(_HeldNodes.at_exit)
 
 
 class _Plan(NamedTuple):
-    """What nodes of one class save: (name, attribute, whether it may be a tensor), the names that may be tensors, and
-    whether it is the class of a custom function."""
+    """The saved values of one node class: (name, attribute, whether it may be a tensor), the names that may be tensors,
+    and whether it is the class of a custom function."""
 
     names: tuple[tuple[str, str, bool], ...]
     tensors: frozenset[str]
@@ -75,7 +75,7 @@ class _Plan(NamedTuple):
 
 
 class TorchReader(Reader):
-    """Questions about torch tensors and grad_fn nodes."""
+    """Reads torch tensors and grad_fn nodes."""
 
     library = "torch"
     unkept = "not kept: PyTorch's graph keeps only what a gradient needs"
@@ -89,7 +89,8 @@ class TorchReader(Reader):
         self.snapshots = Snapshots()
         self.value = self.snapshots.value  # type: ignore[method-assign,assignment]
         self.kept_gradient = self.snapshots.part  # type: ignore[method-assign]
-        self.with_hooks: set[Any] = set()  # nodes whose hooks may change what they send on
+        # nodes whose hooks may change the gradients that they send
+        self.with_hooks: set[Any] = set()
         _HeldNodes.sweep()
 
     def sends_through_hooks(self, node: Any) -> bool:
@@ -111,10 +112,10 @@ class TorchReader(Reader):
     def facts(self, tensor: Any) -> Facts:
         try:
             shape, count = tuple(tensor.shape), tensor.numel()
-        except RuntimeError:  # a nested one
+        except RuntimeError:  # a nested tensor
             shape = tuple(_size(tensor, i) for i in range(tensor.dim()))
             count = tensor.numel()
-        if type(tensor) not in PLAIN:  # sizes of a nested one of another kind are symbols
+        if type(tensor) not in PLAIN:  # other nested tensors have symbolic sizes
             shape = tuple(n if type(n) is int else -1 for n in shape)
             count = count if type(count) is int else 0
         return Facts(
@@ -128,7 +129,7 @@ class TorchReader(Reader):
     def version(self, tensor: Any) -> int | None:
         try:
             count: int = tensor._version
-        except RuntimeError:  # of an inference tensor nobody counts them
+        except RuntimeError:  # an inference tensor has no version counter
             return None
         return count
 
@@ -137,7 +138,7 @@ class TorchReader(Reader):
         try:
             if item.numel() and memory_of(item) is not None:
                 return item.data_ptr(), tuple(item.shape), tuple(item.stride())
-        except RuntimeError:  # a nested one
+        except RuntimeError:  # a nested tensor
             pass
         return id(item)
 
@@ -219,7 +220,7 @@ class TorchReader(Reader):
     def operand(self, node: Any, slot: int) -> Any:
         if not slot or "Norm" not in self.grad_fn_name(node):
             return UNKNOWN
-        # A normalisation keeps the weight that it has, needed or not; without one there is no bias either.
+        # A normalisation saves its weight, needed or not; if it has none, it has no bias either.
         return UNKNOWN if "weight" in dict(self.saved(node)) else None
 
     def saved(self, node: Any) -> Iterable[tuple[str, Any]]:
@@ -246,7 +247,7 @@ class TorchReader(Reader):
         return found
 
     def _plan(self, node: Any) -> _Plan:
-        """Note what nodes of this kind save."""
+        """Return which values nodes of this class save."""
         kind = type(node)
         names = [n[7:] for n in dir(node) if n.startswith("_saved_")]
         tensors = frozenset(n for n in names if hasattr(kind, f"_raw_saved_{n}"))
@@ -268,7 +269,7 @@ class TorchReader(Reader):
 class _Replay:
     """torch's backward order, made by calling one node at a time: highest sequence number first, leaves at once.
 
-    A called node computes its gradients and nothing more: no `.grad` changes, nothing is freed, and no hooks run.
+    A called node only computes its gradients: no `.grad` changes, nothing is freed, and no hooks run.
     """
 
     def __init__(self, reader: TorchReader, observer: Any) -> None:
@@ -276,7 +277,7 @@ class _Replay:
         self.buffers: dict[Any, list[Any]] = {}
         self.waiting: dict[Any, int] = {}
         self.heap: list[tuple[int, int, Any]] = []
-        # Decides between equal sequence numbers, which nodes of different threads may have.
+        # The order of equal sequence numbers, which nodes of different threads may have.
         self.pushed = itertools.count()
 
     def run(self, roots: list[Any], gradients: list[Any]) -> None:
@@ -298,7 +299,8 @@ class _Replay:
     def _function(tensor: Any) -> Any:
         if tensor.grad_fn is not None:
             return tensor.grad_fn
-        with torch.enable_grad():  # a leaf's AccumulateGrad is public only as the next function of something computed from it
+        # a leaf's AccumulateGrad is public only as the next function of a result
+        with torch.enable_grad():
             return tensor.view_as(tensor).grad_fn.next_functions[0][0]
 
     def _count(self, fns: list[Any]) -> None:
@@ -323,12 +325,12 @@ class _Replay:
         reached = any(g is not None for g in grads)
         if reached:
             self.observer.before_node(fn, tuple(grads))
-            # A custom Function's node is the ctx itself: it is applied, not called.
+            # A custom Function's node is its ctx, so it is applied, not called.
             results = fn.apply(*grads) if hasattr(type(fn), "saved_tensors") else fn(*grads)
             results = results if isinstance(results, tuple) else (results,)
             if len(results) > len(
                 fn.next_functions
-            ):  # a custom function has no edge for arguments that are no tensors
+            ):  # a custom function has no edge for arguments that are not tensors
                 wanted = iter([r for r, needed in zip(results, fn.needs_input_grad) if needed])
                 results = tuple(
                     None if target is None else next(wanted, None)
@@ -347,7 +349,8 @@ class _Replay:
                     self._ready(target)
 
     def _fitted(self, target: Any, nr: int, grad: Any) -> Any:
-        """Summed over broadcast dimensions and cast: torch does this between nodes, not in them."""
+        """Return a gradient summed over broadcast dimensions and cast: torch does this between nodes, not inside
+        them."""
         meta = target._input_metadata
         if nr >= len(meta) or meta[nr].is_nested_tensor:
             return grad
@@ -366,7 +369,7 @@ class _Replay:
         grad = self.buffers.pop(fn, [None])[0]
         if (
             grad is not None and fn.variable.requires_grad
-        ):  # it may have been frozen since the graph was made
+        ):  # it may have been frozen after the graph was made
             before = fn.variable.grad
             total = grad if before is None else before.detach() + grad
             self.observer.accumulate(fn.variable, grad, total)
@@ -375,12 +378,12 @@ class _Replay:
 def _size(tensor: Any, dim: int) -> int:
     try:
         return int(tensor.size(dim))
-    except RuntimeError:  # a nested tensor has several
+    except RuntimeError:  # a nested tensor has several shapes
         return -1
 
 
 def _same_elsewhere(a: Any, b: Any) -> bool:
-    """Return whether they are the same numbers, sparse or nested ones."""
+    """Return whether two sparse or nested tensors have the same numbers."""
     if a.is_nested or b.is_nested:
         return all(map(torch.equal, a.unbind(), b.unbind()))
     if a.layout is not torch.sparse_coo or b.layout is not torch.sparse_coo:
@@ -390,7 +393,7 @@ def _same_elsewhere(a: Any, b: Any) -> bool:
 
 
 def _parts(name: str, value: Any) -> list[tuple[str, Any]]:
-    """Return what a node saved under a name that is not one plain tensor."""
+    """Return the value saved under a name, if it is not one plain tensor, as parts."""
     if is_tensor(value):
         return [(name, SavedEntry(name, value, "alive"))]
     if isinstance(value, (list, tuple)) and any(is_tensor(v) for v in value):
@@ -400,7 +403,8 @@ def _parts(name: str, value: Any) -> list[tuple[str, Any]]:
 
 
 def _signed(value: Any) -> Any:
-    """torch hands saved sizes and dims out as unsigned 64-bit numbers: -1 arrives as 18446744073709551615."""
+    """Return a signed number: torch reports saved sizes and dims as unsigned 64-bit, so -1 arrives as
+    18446744073709551615."""
     if type(value) is tuple:
         return tuple([_signed(v) for v in value])
     return value - 2**64 if type(value) is int and value >= 2**63 else value

@@ -1,4 +1,4 @@
-"""PyTorch's operations as a recording names them: by autolab's record of the same operation where there is one, else by
+"""Describe PyTorch's operations for a recording: by autolab's record of the same operation if there is one, else by
 their schema."""
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ SILENT = frozenset(
 
 
 class Schema:
-    """What an overload of PyTorch's says of its arguments; `name` is that of the operation, without `_` for one in
-    place."""
+    """The argument list of a PyTorch overload; `name` is the operation's name, without the `_` of an in-place one."""
 
     def __init__(self, func: Any) -> None:
         schema = func._schema
@@ -33,7 +32,8 @@ class Schema:
         self.writes = tuple(
             a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write
         )
-        # Batch normalization changes its statistics without saying so, and without counting; its backward does not.
+        # Batch normalization changes its statistics without declaring it and without a new version; its backward does
+        # not.
         hidden = () if full.endswith("_backward") else ("running_mean", "running_var")
         self.changes = (
             *self.writes,
@@ -51,14 +51,14 @@ class Schema:
         self.differentiable = tuple(a.name for a in schema.arguments if "Tensor" in str(a.type))
 
     def named(self, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a call by name, defaults included."""
+        """Return the arguments of a call by name, including defaults."""
         found = self.defaults.copy()
         found.update(zip(self.params, args))
         found.update(kwargs)
         return found
 
     def changed(self, args: Any, kwargs: dict[str, Any]) -> list[tuple[Any, bool]]:
-        """Return the arguments of a call whose memory it changes, and whether their versions will say so."""
+        """Return the arguments whose memory a call changes, and whether their version counters will show it."""
         return [
             (args[place] if place < len(args) else kwargs.get(name), counted)
             for name, place, counted in self._places
@@ -66,7 +66,7 @@ class Schema:
 
     @functools.cached_property
     def record(self) -> Op | None:
-        """The record of autolab's that is called the same, for an operation without a node."""
+        """Return autolab's record with the same name, for an operation without a node."""
         names = (
             (f"{self.name}_scalar", self.name)
             if self.overload.startswith("Scalar")
@@ -80,7 +80,7 @@ _SCHEMAS: dict[int, tuple[Any, Schema | None]] = {}
 
 
 def schema_of(func: Any) -> Schema | None:
-    """None for an operation that is given functions (`torch.cond`)."""
+    """Return the schema of an operation; None if its arguments include functions (`torch.cond`)."""
     found = _SCHEMAS.get(id(func))
     if found is None:
         schema = Schema(func) if hasattr(func, "_schema") else None
@@ -90,12 +90,12 @@ def schema_of(func: Any) -> Schema | None:
 
 @functools.cache
 def _strangers(schema: Schema, record: Op) -> tuple[str, ...]:
-    """Return the arguments of an operation that a record does not know."""
+    """Return the arguments of an operation that a record does not have."""
     return tuple(name for name in schema.params if name not in record.params)
 
 
 class Call:
-    """One operation that ran: what a recording's `forward` event has as its `op`."""
+    """An operation that ran: the `op` of a recording's `forward` event."""
 
     def __init__(self, schema: Schema, arguments: dict[str, Any], record: Op | None) -> None:
         self.schema, self.arguments = schema, arguments
@@ -105,11 +105,11 @@ class Call:
         self.name = schema.name.lstrip("_") if record is None else record.name
 
     def _fits(self, record: Op) -> bool:
-        """Return whether the record knows the arguments that are tensors by the same names."""
+        """Return whether the record has the same names for the tensor arguments."""
         return not any(tensors_in(self.arguments[n]) for n in _strangers(self.schema, record))
 
     def operands(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return (operands, other arguments) where there is no record: tensors as the schema names them."""
+        """Return (operands, other arguments) without a record: tensors under the schema's names."""
         found: dict[str, Any] = {}
         for name, item in self.arguments.items():
             if is_tensor(item):
@@ -151,7 +151,7 @@ class Function(Call):
 
 
 def tensors_in(item: Any, deep: int = 3) -> list[Any]:
-    """Return the tensors of an argument or a result: itself, or those in its lists, tuples and dicts."""
+    """Return the tensors in an argument or result: itself, or those in its lists, tuples and dicts."""
     if type(item) in PLAIN or is_tensor(item):
         return [item]
     parts = item.values() if isinstance(item, dict) else item

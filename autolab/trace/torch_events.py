@@ -1,7 +1,8 @@
-"""PyTorch's running code as the events of `engine.core.observe.Observer`, by what PyTorch offers for it: a mode that
-sees the calls, one that sees the operations under them, and hooks of nodes, modules and optimizers.
+"""Send PyTorch's running code as events of `engine.core.observe.Observer`, using PyTorch's own tools: a mode that sees
+calls, a mode that sees the operations under them, and hooks of nodes, modules and optimizers.
 
-An operation is told when the next one begins, or the call it is part of ends: only then its result has its history."""
+An operation is reported when the next one begins or its surrounding call ends, because only then its result has a
+grad_fn."""
 
 from __future__ import annotations
 
@@ -68,13 +69,13 @@ SCRIPTED = (
 
 
 def warn(message: str, frame: FrameType | None) -> None:
-    """A warning about the learner's line that `frame` is at."""
+    """Warn about the learner's line that `frame` is at."""
     if frame is not None:
         warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno)
 
 
 class _Operation:
-    """One operation that ran, until its results have their history."""
+    """One operation that ran; kept until its results have their grad_fn."""
 
     __slots__ = ("arguments", "enabled", "is_bare", "results", "schema", "scope")
 
@@ -91,7 +92,7 @@ class _Operation:
         self.enabled, self.is_bare = on and wanted, on and not wanted
 
     def is_inside_a_script(self) -> bool:
-        """Return whether what it works on is a result of TorchScript's by now, and had no history when it ran."""
+        """Return whether its input is now a result of TorchScript, which had no grad_fn when the operation ran."""
         return self.is_bare and any(
             (fn := history(t)) is not None and "DifferentiableGraph" in fn.name()
             for t in (*self.results, *tensors_in(self.arguments))
@@ -99,8 +100,8 @@ class _Operation:
         )
 
     def place(self, after: list[_Operation], around: list[Any]) -> bool:
-        """Return whether the results have their history. A view gets it in a tensor of its own, which operations
-        `after` it or the tensors `around` may have."""
+        """Return whether the results have their grad_fn. A view gets it in a new tensor object, which the operations
+        `after` it or the tensors `around` may hold."""
         if not self.enabled or self.schema.in_place or not self.schema.view:
             return True
         for result in self.results:
@@ -135,7 +136,7 @@ class _Calls(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
-        # torch.jit.trace would write down what is asked of a tensor here; under its calls, operations are seen as ever.
+        # torch.jit.trace would record reading a tensor here; operations under its calls are seen as usual.
         if Silence.on or torch._C._is_tracing():
             return func(*args, **kwargs)
         if torch.compiler.is_compiling() and events.exports():
@@ -175,8 +176,8 @@ class _Calls(TorchFunctionMode):
 
 
 class _Told:
-    """The method of the mode below. A class of its own: PyTorch wraps one that the mode's own class defines, so that
-    torch.compile leaves it alone, which takes a fifth of a call's time; in the block nothing is compiled."""
+    """The method of the mode below, in a class of its own: if the mode's own class defined it, PyTorch would wrap it
+    against torch.compile, which takes a fifth of a call's time. In the block nothing is compiled."""
 
     events: Events
 
@@ -197,8 +198,7 @@ class _Told:
 
 
 class _Running(NamedTuple):
-    """An operation that runs. `schema` is None for one that is given functions; `enabled`: whether gradients are wanted
-    here."""
+    """A running operation. `schema` is None if its arguments include functions; `enabled`: whether grad mode is on."""
 
     schema: Schema | None
     arguments: dict[str, Any]
@@ -214,7 +214,7 @@ class _Operations(_Told, TorchDispatchMode):
 
 
 class _Custom:
-    """A custom function: its operations are its own affair."""
+    """A running custom function; the operations inside it are not reported."""
 
     def __init__(self, frame: FrameType, modules: list[Any]) -> None:
         self.frame, self.results = frame, list[Any]()
@@ -225,7 +225,7 @@ class _Custom:
         return stack.custom_function() is self.frame
 
     def failed(self) -> bool:
-        """Return whether its forward raised: then its frame has not come to the end."""
+        """Return whether its forward raised: then its frame did not reach the end."""
         return not dis.opname[self.frame.f_code.co_code[self.frame.f_lasti]].startswith("RETURN")
 
     def tell(self, recording: TorchRecording, seen: list[Any]) -> None:
@@ -250,24 +250,24 @@ class _Custom:
 
 
 class Events:
-    """Watches PyTorch in a `with` block and tells `recording`."""
+    """Watches PyTorch in a `with` block and reports to `recording`."""
 
     def __init__(self, recording: TorchRecording) -> None:
         self.recording = recording
         self.queue: list[_Operation] = []
-        self.passes = 0  # that are running
-        self.steps = 0  # of optimizers, that are under way
+        self.passes = 0  # number of running passes
+        self.steps = 0  # number of running optimizer steps
         self.custom: _Custom | None = None  # the custom function that runs, or has just run
         self.operations, self._calls = _Operations(self), _Calls(self)
         self._handles: list[Any] = []
-        self._compile: Any = None  # torch.compile, while another stands in its place
+        self._compile: Any = None  # the original torch.compile while it is replaced
         self._names: dict[
             int, tuple[Any, dict[int, str]]
-        ] = {}  # id of a module -> (it, the paths of what is in it)
-        self.told: Any = None  # the scope of the operation that is being told
-        self.modules: list[tuple[Any, Any]] = []  # (module, its scope), of calls that are running
+        ] = {}  # id of a module -> (the module, the paths of its submodules)
+        self.told: Any = None  # the scope of the operation being reported
+        self.modules: list[tuple[Any, Any]] = []  # (module, its scope) of running calls
         self._said: set[str] = set()
-        self.clearing: Any = None  # the optimizer or module whose zero_grad() is under way
+        self.clearing: Any = None  # the optimizer or module whose zero_grad() is running
 
     def __enter__(self) -> None:
         self._handles = [
@@ -277,7 +277,7 @@ class Events:
             register_optimizer_step_post_hook(self._step_ends),
         ]
         self._stance: Any = None
-        if torch_names.nothing_is_compiled():  # to load what compiles takes a second or two
+        if torch_names.nothing_is_compiled():  # loading the compiler takes a second or two
             self._compile, torch.compile = torch.compile, self._compiling(torch.compile)
         else:
             self._run_as_written()
@@ -298,22 +298,22 @@ class Events:
         self.close()
 
     def _run_as_written(self) -> None:
-        """What is compiled runs as it is written, operation by operation."""
+        """Run compiled functions uncompiled, operation by operation."""
         self._stance = torch.compiler.set_stance("force_eager")
         self._stance.__enter__()
 
     def _compiling(self, original: Any) -> Any:
-        """`torch.compile` of a block that began without. Not to take the stance before the first compiled call would
-        leave it uncompiled after the block, too."""
+        """Return a `torch.compile` for a block that began before the compiler was loaded. The setting must be made
+        before the first compiled call, or the function would stay uncompiled after the block."""
 
         @functools.wraps(original)
         def compile(*args: Any, **kwargs: Any) -> Any:
             compiled = original(
                 *args, **kwargs
-            )  # of a block around this one: it takes its stance first, and leaves it last
+            )  # of an enclosing block, which applies the setting first and removes it last
             if (
                 self._stance is None and self._compile is not None
-            ):  # somebody may keep this function, and call it later
+            ):  # a reference to this function may outlive the block
                 self._run_as_written()
             return compiled
 
@@ -326,8 +326,8 @@ class Events:
     # -- operations --------------------------------------------------------------------------------
     @quietly()
     def tell(self, seen: Any, last: bool = False) -> None:
-        """Tell the operations whose results have their history by now; `seen`: where tensors may be that have it. With
-        `last` the call is over."""
+        """Report the operations whose results have their grad_fn by now; `seen`: tensors that may hold it. With `last`,
+        the call is over."""
         queue, self.queue = self.queue, []
         around = tensors_in(seen) if queue or self.custom is not None else []
         if self.custom is not None and not self.custom.runs():
@@ -354,7 +354,7 @@ class Events:
         if node is not None and not schema.in_place and self.recording.knows(node):
             return
         if schema.in_place and operation.enabled and results[0]._base is not None:
-            node = None  # what a view's base has as its history is told with the base
+            node = None  # a view whose history is its base's is reported with the base
         record = (
             schema.record
             if node is None or schema.in_place and not operation.enabled
@@ -375,8 +375,8 @@ class Events:
         self.told = None
 
     def is_arithmetic(self, func: Any) -> bool:
-        """Return whether an operation is a backward rule's own arithmetic, and nothing waits to be told. A result of it
-        that is held would not become a leaf's `.grad` as it is."""
+        """Return whether an operation belongs to a backward rule, with no operation left to report. Holding its result
+        would prevent it from becoming a leaf's `.grad` unchanged."""
         if self.queue or self.custom is not None or torch.is_grad_enabled():
             return False
         schema = schema_of(func)
@@ -384,12 +384,12 @@ class Events:
 
     @guarded()
     def begins(self, func: Any, args: Any, kwargs: dict[str, Any]) -> _Running | None:
-        """Return what is about to run; None if it is not recorded."""
+        """Return the operation about to run; None if it is not recorded."""
         if torch.compiler.is_compiling() and self.exports():
             return None
         schema, on = schema_of(func), torch.is_grad_enabled()
         if schema is None:
-            self._warn_once(HIGHER)  # in it, no mode is on
+            self._warn_once(HIGHER)  # no mode is active inside it
             return _Running(None, {}, on)
         if schema.silent and not schema.writes:
             return None  # detach: the operation before may just be saving its result
@@ -407,7 +407,7 @@ class Events:
 
     @quietly()
     def ran(self, running: _Running, result: Any) -> None:
-        """An operation gave its result."""
+        """Note that an operation returned its result."""
         schema, arguments, on = running
         results, given = tensors_in(result), tensors_in(arguments)
         if schema is None:
@@ -421,12 +421,12 @@ class Events:
 
     @quietly()
     def meet_transform(self) -> None:
-        """Say, once, that a transform is not recorded."""
+        """Say, once, that a torch.func transform is not recorded."""
         self._warn_once(TRANSFORM)
 
     def exports(self) -> bool:
-        """Say once that torch.export traces what runs, unless torch.compile does where it does not run as written."""
-        if not torch.compiler.is_dynamo_compiling():  # which would trace this as well
+        """Say once that torch.export is tracing, unless it is torch.compile that traces."""
+        if not torch.compiler.is_dynamo_compiling():  # which would trace this code as well
             self._warn_once(EXPORT)
         return True
 
@@ -443,7 +443,7 @@ class Events:
 
     @quietly()
     def will_change(self, changed: list[tuple[Any, bool]]) -> None:
-        """The memory of these tensors is about to be changed, as their versions will say or not."""
+        """Note that these tensors' memory is about to change; their versions may or may not show it."""
         for item, counted in changed:
             for tensor in tensors_in(item):
                 self.recording.reader.snapshots.before_change(tensor, counted)
@@ -458,7 +458,7 @@ class Events:
 
     @quietly()
     def refused(self, name: str, args: Any, kwargs: dict[str, Any], error: BaseException) -> None:
-        """A call failed: perhaps before any operation of it ran."""
+        """Note that a call failed, perhaps before any of its operations ran."""
         if self.queue:
             self.tell((), last=True)
         if getattr(error, "_autolab_seen", None) is None:
@@ -468,7 +468,7 @@ class Events:
 
     @quietly(False)
     def in_function(self, results: list[Any]) -> bool:
-        """Return whether what has just run is part of a custom function's forward, which is shown as one operation."""
+        """Return whether the last operation belongs to a custom function's forward, which is shown as one operation."""
         frame = stack.custom_function()
         if frame is None:
             return False
@@ -516,7 +516,7 @@ class Events:
 
     # -- passes ------------------------------------------------------------------------------------
     def backward(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Run `func`, one of the calls that go backward."""
+        """Run `func`, a call that runs a backward pass."""
         watched = self._pass(func, args, kwargs)
         return func(*args, **kwargs) if watched is None else watched.run()
 
@@ -537,7 +537,7 @@ class Events:
 
     @property
     def scope(self) -> Any:
-        """The call of a module in which what is told happened."""
+        """Return the module call in which the reported operation ran."""
         return self.told or (self.modules[-1][1] if self.modules else None)
 
     @guarded()
@@ -556,7 +556,7 @@ class Events:
 
     def _name_in(self, caller: Any, module: Any) -> str:
         _, paths = self._names.setdefault(id(caller), (caller, {}))
-        if id(module) not in paths:  # mostly one of its own; else one in a list, or deeper
+        if id(module) not in paths:  # usually a direct submodule; else one in a list, or deeper
             near = {id(part): name for name, part in caller.named_children()}
             paths |= (
                 near
@@ -568,8 +568,8 @@ class Events:
 
     # -- optimizers --------------------------------------------------------------------------------
     def in_step(self, name: str, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Run a call of an optimizer's own arithmetic, which is told as one update of each parameter: the operations
-        under it are not looked at."""
+        """Run a call of an optimizer's own arithmetic. It is reported as one update per parameter; operations inside
+        are not."""
         Silence.on = True
         try:
             return func(*args, **kwargs)

@@ -1,6 +1,5 @@
-"""The names of PyTorch's that begin with an underscore, or stand in a module that does, and for which it has no public
-ones: all that are used are listed here, and in docs/pytorch.md with the reason. A PyTorch without one of them gives a
-clear sentence instead of an AttributeError."""
+"""The private names of PyTorch that autolab uses because there is no public one. They are listed here, and in
+docs/pytorch.md with the reason. A PyTorch without one of them gives a clear message instead of an AttributeError."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ USED = {
 
 
 def missing() -> Iterator[str]:
-    """Yield which of them this PyTorch does not have."""
+    """Return the listed names that this PyTorch does not have."""
     for where, names in USED.items():
         item = _found(where)
         lacking = [name for name in names if not hasattr(item, name)]
@@ -54,8 +53,8 @@ def _found(where: str) -> Any:
 
 
 def nothing_is_compiled() -> bool:
-    """Return whether what compiles is not even loaded. A PyTorch that calls it otherwise says no, which costs a
-    second."""
+    """Return whether PyTorch's compiler is not even loaded. If another PyTorch version names it differently, the answer
+    is no, which costs a second."""
     return (
         "torch._dynamo" not in sys.modules and importlib.util.find_spec("torch._dynamo") is not None
     )
@@ -63,7 +62,7 @@ def nothing_is_compiled() -> bool:
 
 @functools.cache
 def check() -> None:
-    """Raise ImportError that says what is missing."""
+    """Raise ImportError that names what is missing."""
     if lacking := ", ".join(missing()):
         raise fail(
             ImportError,

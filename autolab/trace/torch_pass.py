@@ -1,5 +1,4 @@
-"""One backward pass of PyTorch, told by hooks on the nodes it runs: PyTorch computes it, and nothing is computed
-again."""
+"""Watch one backward pass of PyTorch through hooks on its nodes; PyTorch computes it, and nothing is computed twice."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Pass:
-    """A call of `backward()` or `autograd.grad()`."""
+    """A running call of `backward()` or `autograd.grad()`."""
 
     def __init__(self, events: Events, func: Any, args: Any, kwargs: dict[str, Any]) -> None:
         self.events, self.func, self.args, self.kwargs = events, func, args, kwargs
@@ -34,11 +33,12 @@ class Pass:
         self.retain = create if retain is None else bool(retain)
         self.handles: list[Any] = []
         self.began = False
-        self.arrived: dict[int, Any] = {}  # what came to a leaf, until it is accumulated
+        # gradients that arrived at a leaf, until they are accumulated
+        self.arrived: dict[int, Any] = {}
         self.nodes: dict[Any, None] = {}
 
     def tensors(self) -> list[Any]:
-        """Return what the call was given."""
+        """Return the tensors that the call was given."""
         return [*self.roots, *(self.inputs or ()), *(g for g in self.seeds if g is not None)]
 
     def lost(self, event: str, args: tuple[Any, ...], error: Exception) -> None:
@@ -46,12 +46,12 @@ class Pass:
         self.recording.lost("backward_begin", args, error)
 
     def run(self) -> Any:
-        """Return the call, watched. What it raises is raised."""
+        """Run the call, watched, and raise what it raises."""
         self.events.passes += 1
         self._start()
         try:
             result = self.func(*self.args, **self.kwargs)
-        except BaseException as error:  # whoever interrupts it gets it back without hooks
+        except BaseException as error:  # even after an interrupt, the hooks must be removed
             self._end(error)
             raise
         self._end(None, result)
@@ -64,7 +64,7 @@ class Pass:
             self._begin()
 
     def _can_begin(self) -> bool:
-        """Return whether PyTorch will take the call; if not it says why."""
+        """Return whether PyTorch will accept the call; if not, PyTorch raises the reason."""
         if not self.roots or len(self.seeds) != len(self.roots):
             return False
         facts = self.recording.reader.facts
@@ -104,7 +104,7 @@ class Pass:
                 if any(not _ours(hook) for hook in handle.hooks_dict_ref().values()):
                     self.recording.reader.with_hooks.add(fn)
 
-    # -- hooks: what they return would replace gradients ---------------------------------------------
+    # -- hooks: they return None, because a returned value would replace gradients -------------------
     @quietly()
     def _before(self, fn: Any, grads: Any) -> None:
         if any(g is not None for g in grads):
@@ -113,7 +113,7 @@ class Pass:
     @quietly()
     def _after(self, fn: Any, results: Any, grads: Any) -> None:
         recording = self.recording
-        self.events.tell(results)  # with create_graph the rule is made of operations, too
+        self.events.tell(results)  # with create_graph, the rule itself consists of operations
         reached = any(g is not None for g in grads)
         if reached:
             recording.after_node(fn, results)
@@ -127,7 +127,7 @@ class Pass:
     def _leaf(self, fn: Any, grads: Any) -> None:
         self.arrived[id(fn.variable)] = (
             None if grads[0] is None else grads[0].detach()
-        )  # a custom function may give none
+        )  # a custom function may return no gradient
 
     @quietly()
     def _accumulated(self, leaf: Any) -> None:
@@ -173,19 +173,19 @@ _NAMES = {
 
 
 def tensors_in_order(result: Any) -> list[Any]:
-    """Gradients that were handed back; None where there is none."""
+    """Return the returned gradients in order; None for a missing one."""
     return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
 def _node(tensor: Any) -> Any:
-    """Return the node a gradient of `tensor` goes to; of a leaf the one that accumulates."""
+    """Return the node that receives a gradient of `tensor`; for a leaf, its AccumulateGrad."""
     if tensor.grad_fn is not None:
         return tensor.grad_fn
     return torch.autograd.graph.get_gradient_edge(tensor).node
 
 
 def _reached(roots: list[Any], wanted: set[Any] | None) -> list[Any]:
-    """Return the nodes that a pass from `roots` runs: all that lead to a leaf, or those on the way to `wanted`."""
+    """Return the nodes that a pass from `roots` runs: all that lead to a leaf, or those on a path to `wanted`."""
     found = dict.fromkeys(roots)
     todo = list(found)
     order = []

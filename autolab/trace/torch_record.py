@@ -1,7 +1,7 @@
-"""Recording PyTorch's own tensors: what `record()` uses once `torch` has been imported.
+"""Record PyTorch's own tensors: `record()` uses this once `torch` has been imported.
 
-`torch_events` tells what happens as autolab's engine tells it of itself, so a trace of either library comes out of the
-same code; here is what differs: how a node is known again, how values are kept, and how an operation is called."""
+`torch_events` sends the same events as autolab's engine, so both libraries share the code that makes a trace. This file
+has the differences: how to recognise a node, how to copy values, and how operations are named."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ COMPILED = (
 
 
 class SeenNodes(Seen):
-    """Which node of the graph is which of the trace, written on the nodes: Python's objects for PyTorch's nodes come
-    and go, and one that is held would hold the graph."""
+    """The trace's number of each graph node, stored on the node itself: Python's wrapper objects for PyTorch's nodes
+    come and go, and holding one would keep the graph alive."""
 
     def __init__(self) -> None:
         super().__init__(True)
         self.key = f"autolab recording {next(_numbers)}"
         self.reached: dict[
             str, Any
-        ] = {}  # while an operation is told, or a trace is made: id -> node
+        ] = {}  # while an operation is reported or a trace is made: id -> node
 
     def put(self, item: Any, what: Any) -> None:
         item.metadata[self.key] = what
@@ -56,7 +56,7 @@ class SeenNodes(Seen):
         return lambda: self.reached.get(number)
 
     def reach(self, results: list[Any]) -> None:
-        """Find the nodes that are still there, from the grad_fn of the results that are."""
+        """Find the nodes that still exist, starting from the grad_fn of existing results."""
         todo = [fn for fn in results if fn is not None]
         seen = set(todo)
         while todo:
@@ -70,12 +70,12 @@ class SeenNodes(Seen):
 
 
 class RecordingReader(TorchReader):
-    """What a recording asks of PyTorch's tensors and nodes."""
+    """Reads PyTorch's tensors and nodes for a recording."""
 
     def __init__(self) -> None:
         super().__init__()
         self.events: Events | None = None
-        self.saved_of: Any = None  # of the builder
+        self.saved_of: Any = None  # the builder's
         self.draft: Any = None
         self.nodes = SeenNodes()
         self.packed = f"{self.nodes.key}: packed"
@@ -90,7 +90,8 @@ class RecordingReader(TorchReader):
         known = node.metadata
         if self.packed not in known and not packs():
             return super().saved(node)
-        state = known.setdefault(self.packed, "alive")  # looking would call the hooks, even later
+        # reading it would call the hooks, even later
+        state = known.setdefault(self.packed, "alive")
         return [(name, SavedEntry(name, None, state)) for name in self._tensor_names(node)]
 
     def stale(self, node: Any) -> Iterator[Stale]:
@@ -109,7 +110,7 @@ class RecordingReader(TorchReader):
 
 
 def packs() -> bool:
-    """Return whether hooks take what is saved now (`saved_tensors_hooks`, checkpointing): looking at it would call
+    """Return whether hooks pack what is saved now (`saved_tensors_hooks`, checkpointing): reading it would call
     them."""
     return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
 
@@ -121,7 +122,7 @@ class TorchRecording(Recorder):
         super().__init__()
         self._events = Events(self)
         self._known_at: stack.At | None = None
-        self._said = False  # that something is compiled
+        self._said = False  # whether it was already said that something is compiled
 
     def _new_builder(self) -> Builder:
         self.reader = RecordingReader()
@@ -137,7 +138,8 @@ class TorchRecording(Recorder):
             gc.unfreeze()
 
     def _watch(self) -> None:
-        gc.freeze()  # a full collection would look through all that torch has loaded, several times in a block
+        # a full collection would go through everything that torch has loaded, several times per block
+        gc.freeze()
         self.reader.events = self._events
         self._events.__enter__()
 
@@ -165,7 +167,7 @@ class TorchRecording(Recorder):
         self.reader.nodes.reached.clear()
 
     def forward_at(self, at: stack.At, *event: Any) -> None:
-        """The event `forward` of something that ran where `at` says."""
+        """Send the `forward` event of an operation that ran at `at`."""
         self._known_at = at
         try:
             self.forward(*event)

@@ -1,4 +1,4 @@
-"""When a recording of PyTorch asks PyTorch something itself."""
+"""Hide a recording's own calls to PyTorch from all modes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from .guard import note
 
 
 class Silence:
-    """What PyTorch is asked by the recording itself is no event: no mode is called, not even the learner's own.
+    """Inside this block, PyTorch calls are not events: no mode is called, not even the learner's own. Removing the
+    modes is faster than calling modes that do nothing. `on` tells the modes to do nothing where removing them would
+    cost more than the call.
 
     Modes that are not there cost less than modes that do nothing. `on` tells the modes where taking them away would
     cost more than the question."""
 
-    on = False  # one for all: what a recording asks is no event of one around it either
+    # shared by all: one recording's calls are not events of an enclosing recording either
+    on = False
 
     def __enter__(self) -> Silence:
         self.was, Silence.on = Silence.on, True
@@ -39,7 +42,7 @@ class Silence:
 
 
 def quietly(otherwise: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a guarded method (see `guard`) that runs in silence."""
+    """Guard a method (see `guard`) and run it in silence."""
 
     def silence(method: Callable[..., Any]) -> Callable[..., Any]:
         name = method.__name__

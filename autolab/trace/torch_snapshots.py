@@ -1,9 +1,9 @@
-"""What PyTorch's tensors held at one moment: statistics and samples, found at once, and never found twice.
+"""Statistics and samples of PyTorch tensors at one moment, computed immediately and only once per tensor version.
 
-A tensor is known again by its place in memory and its version, as long as somebody has that memory. Memory changes by
-operations in place only, which a recording sees before they run (`before_change`); memory that NumPy shares can change
-unseen, so it is looked at each time. To keep a big result and look at it later would take fresh memory for the next
-one, which costs more. (A thread of its own for that was no quicker on two cores.)"""
+A tensor is recognised by its address and version while its memory exists. Only in-place operations change memory, and a
+recording sees them first (`before_change`); memory shared with NumPy can change unnoticed, so it is read each time.
+Keeping a big result to read it later would force new memory for the next one, which is slower. (A separate thread was
+no faster on two cores.)"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .values import FEW, Copy, Value, seen
 
 
 class Part:
-    """A gradient that is part of a sum under way."""
+    """A gradient that is part of an unfinished sum."""
 
     __slots__ = ("__weakref__", "tensor")
 
@@ -30,22 +30,22 @@ class Part:
 
 
 class _Memory(NamedTuple):
-    """What is known of memory that tensors lie in."""
+    """What is known about a piece of tensor memory."""
 
-    storage: Any  # weak
+    storage: Any  # a weak reference
     values: dict[Any, Value]
-    parts: list[Any]  # weak
+    parts: list[Any]  # weak references
 
 
 class Snapshots:
-    """Of one recording, or of one graph."""
+    """The snapshots of one recording or one graph."""
 
     def __init__(self) -> None:
         self._of_memory: dict[int, _Memory] = {}
 
     def value(self, tensor: Any) -> Value | None:
-        """Return the value of a tensor, None for one without numbers of its own (sparse, on no device), or with such as
-        NumPy has not."""
+        """Return the value of a tensor; None if it has no numbers of its own (sparse, meta device), or of a type that
+        NumPy lacks."""
         if not _lies_in_memory(tensor) or tensor.dtype not in _NUMPYS:
             return None
         try:
@@ -55,7 +55,7 @@ class Snapshots:
             return None
         try:
             version = tensor._version
-        except RuntimeError:  # of an inference tensor nobody counts them
+        except RuntimeError:  # an inference tensor has no version counter
             return Value.later(_seen(tensor, place, tensor.stride(), storage))
         steps = tensor.stride()
         if not storage.resizable():
@@ -70,7 +70,7 @@ class Snapshots:
         return found
 
     def part(self, grad: Any) -> Any:
-        """Return a gradient as it is now, as long as what this gives is held."""
+        """Return a gradient as it is now; it is valid while the returned object is held."""
         if not _lies_in_memory(grad):
             return grad
         try:
@@ -78,7 +78,7 @@ class Snapshots:
             memory = storage.data_ptr()
         except (NotImplementedError, RuntimeError):
             return grad
-        # A handle on the gradient itself would keep it from becoming a leaf's `.grad` as it is.
+        # Holding the gradient itself would prevent it from becoming a leaf's `.grad` unchanged.
         part = Part(grad.data)
         known = self._of_memory.get(memory)
         if known is None or known.storage() is not storage:
@@ -87,17 +87,17 @@ class Snapshots:
         return part
 
     def _meet(self, memory: int, storage: Any) -> _Memory:
-        """Note memory that was not known, or belonged to another tensor before."""
+        """Register memory that is new, or that belonged to another tensor before."""
         gone = weakref.ref(storage, functools.partial(_forget, self._of_memory, memory))
         known = self._of_memory[memory] = _Memory(gone, {}, [])
         return known
 
     def before_change(self, tensor: Any, counted: bool) -> None:
-        """The memory of `tensor` is about to be changed; `counted`: as its version will say."""
+        """Note that the memory of `tensor` is about to change; `counted`: whether its version will show it."""
         memory = memory_of(tensor) if _lies_in_memory(tensor) else None
         if memory is not None:
             changed = [self._of_memory.pop(memory)] if memory in self._of_memory else []
-        else:  # whose it is cannot be told
+        else:  # its owner is unknown
             changed = [] if counted else [*self._of_memory.values()]
         for known in changed:
             known.values.clear()
@@ -108,7 +108,8 @@ class Snapshots:
 def _seen(
     tensor: Any, place: int, steps: tuple[int, ...], storage: Any
 ) -> Callable[[], dict[str, Any]]:
-    """Look at a tensor, as `values.seen` at an array. A copy of few numbers becomes an array when somebody asks."""
+    """Read a tensor, like `values.seen` for an array. A copy of a small tensor becomes an array only when it is
+    used."""
     name, width = _NUMPYS[tensor.dtype]
     size = tensor.numel()
     if size > FEW or not tensor.is_cpu:
@@ -128,7 +129,7 @@ class _TensorCopy(Copy):
 
 
 class _MemoryCopy(Copy):
-    """The bytes that a tensor lay in: to copy them takes a tenth of the time of an operation of PyTorch's."""
+    """The bytes of a tensor's memory: copying them takes a tenth of the time of a PyTorch operation."""
 
     __slots__ = ("shape", "steps")
 
@@ -147,14 +148,12 @@ def _forget(of_memory: dict[int, _Memory], memory: int, storage: Any) -> None:
 
 
 def has_numbers(tensor: Any) -> bool:
-    """Return whether a tensor lies in memory that can be read: no sparse one, none of the device "meta", none in the
-    making by a transform."""
+    """Return whether a tensor's memory can be read: not a sparse one, not on device "meta", not inside a transform."""
     return _lies_in_memory(tensor) and memory_of(tensor) is not None
 
 
 def is_transformed(tensor: Any) -> bool:
-    """Return whether it is in the making by a transform of `torch.func`: it looks like any tensor, and has no
-    memory."""
+    """Return whether it belongs to a running `torch.func` transform: it looks like any tensor, but has no memory."""
     if type(tensor) not in PLAIN:
         return False
     try:
@@ -165,7 +164,7 @@ def is_transformed(tensor: Any) -> bool:
 
 
 def history(tensor: Any) -> Any:
-    """`.grad_fn`; None of a view that was made without a history and changed since: to ask it is an error."""
+    """Return `.grad_fn`; None for a view made without a history and changed since, for which reading it is an error."""
     try:
         return tensor.grad_fn
     except RuntimeError:
@@ -195,8 +194,7 @@ with its name and the bytes of a number, 0 where NumPy has not just that type.""
 
 
 def memory_of(tensor: Any) -> int | None:
-    """Return where a tensor's memory begins; None for one that has none of its own, as those that a transform of
-    `torch.func` makes."""
+    """Return the address of a tensor's memory; None if it has none of its own, as inside a `torch.func` transform."""
     try:
         tensor.data_ptr()
         return int(tensor.untyped_storage().data_ptr())
@@ -205,10 +203,10 @@ def memory_of(tensor: Any) -> int | None:
 
 
 def numbers(tensor: Any) -> Any:
-    """Return the numbers of a tensor, outside any graph, as a NumPy array that shares its memory where it can."""
+    """Return a tensor's numbers, outside any graph, as a NumPy array that shares its memory if possible."""
     if not tensor.is_cpu or tensor.dtype == torch.bfloat16 or tensor.is_conj() or tensor.is_neg():
         tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
-        if tensor.dtype == torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32
+        if tensor.dtype == torch.bfloat16:  # NumPy lacks this type; every bfloat16 is a float32
             tensor = tensor.float()
     try:
         return np.from_dlpack(_Lent(tensor))
@@ -217,8 +215,8 @@ def numbers(tensor: Any) -> Any:
 
 
 class _Lent:
-    """A tensor that NumPy looks into, in a graph or not. After `.numpy()` its memory could never be resized any more,
-    and `Tensor.__dlpack__` asks more than is needed here, hundreds of times a step."""
+    """A tensor that NumPy reads directly, in a graph or not. `.numpy()` would prevent any later resize of its memory,
+    and `Tensor.__dlpack__` does more than is needed hundreds of times a step."""
 
     __slots__ = ("tensor",)
 

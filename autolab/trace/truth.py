@@ -1,8 +1,8 @@
-r"""Whether an equation is true as it stands: a formula of numbers in TeX is worked out from the digits shown in it.
+r"""Check whether a displayed equation is true: compute a TeX formula of numbers from the digits shown.
 
-`relation` decides what stands between two sides. An equation that rounding made false is not "=": 0.333 \cdot 3 is
-0.999, so \approx 1; and where even that would be wrong, as for 1.0001 - 1 at three digits, more digits are needed.
-A formula is rewritten as an expression of Python, token by token, and evaluated with decimals of 60 digits."""
+`relation` returns the sign between two sides. If rounding made the equation false, "=" is wrong: 0.333 \cdot 3 is
+0.999, so \approx 1. If even \approx is wrong, as for 1.0001 - 1 at three digits, more digits are needed. A formula is
+translated to a Python expression, token by token, and evaluated with decimals of 60 digits."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def number(item: float) -> Decimal:
 
 
 def about(left: str, right: str, dtype: str) -> str:
-    """Between sides that arithmetic in `dtype` makes equal, and no other: an overflow, a sum that was absorbed. ""
-    where it does not, as what ran was not the formula step by step: then there is no equation of numbers."""
+    """Return an equals sign with `dtype` above it if only arithmetic in `dtype` makes the sides equal (an overflow, an
+    absorbed summand), else "": then the program did not compute the formula step by step."""
     kind = getattr(np, dtype, None)
     if kind is not None and np.dtype(kind).kind == "f":
         a, b = evaluate(left, kind), evaluate(right, kind)
@@ -52,7 +52,7 @@ def about(left: str, right: str, dtype: str) -> str:
 
 
 def relation(left: str, right: str, same: bool) -> str:
-    """Return what stands between two sides: "=", \\approx, or "" when the digits shown are too few for either.
+    """Return the sign between two sides: "=", \\approx, or "" if too few digits are shown for either.
 
     same: no digit was left out on either side. A side that cannot be worked out (it has a symbol) is believed."""
     a, b = evaluate(left), evaluate(right)
@@ -67,21 +67,21 @@ def relation(left: str, right: str, same: bool) -> str:
 
 
 def _alike(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Return whether two shapes are the same; a sum along the second of two dimensions is a row where it has one
-    dimension left."""
+    """Return whether two shapes agree; a sum along the second of two dimensions counts as a row if one dimension is
+    left."""
     return a == b or math.prod(a) == math.prod(b) and 1 in a and 1 in b
 
 
 def _within(a: Decimal, b: Decimal, part: Decimal) -> bool:
-    """Return whether two numbers are at most `part` of the second apart."""
+    """Return whether two numbers differ by at most `part` of the second."""
     return a == b or bool(a.is_finite() and b.is_finite() and abs(a - b) <= part * abs(b))
 
 
 def split(equation: str) -> list[str]:
-    """Sides and relations of a chain in turn: ["x", "=", "1 \\cdot 3", "\\approx", "2.99"]."""
+    """Return the sides and relations of a chain in turn: ["x", "=", "1 \\cdot 3", "\\approx", "2.99"]."""
     parts: list[str] = []
     for piece in _RELATION.split(equation):
-        if parts and _is_open(parts[-1]):  # [x = 3] is 1 or 0
+        if parts and _is_open(parts[-1]):  # an indicator such as [x = 3], not an equation
             parts[-1] += f" {piece}"
         else:
             parts.append(piece)
@@ -95,10 +95,10 @@ def _is_open(tex: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def evaluate(tex: str, kind: Any = None) -> Any:
-    """Return the decimal or the array that a formula comes to; None when it is more than numbers and the common signs.
-    kind: a NumPy type in which each step is worked out."""
+    """Return the decimal or array that a formula evaluates to; None if it contains more than numbers and common signs.
+    kind: a NumPy type for each step."""
     if "mathrm" in tex or "partial" in tex or r"\end{bmatrix}^{-1}" in tex:
-        return None  # a symbol: most formulas end here; or the inverse of a matrix, or of each of its numbers
+        return None  # a symbol, as in most formulas, or an inverse
     try:
         code = _code(_TOKEN.findall(tex.replace(r"\left", "").replace(r"\right", "")))
         with decimal.localcontext(_WIDE), np.errstate(all="ignore"):  # 0 * inf is nan: an answer
@@ -131,7 +131,7 @@ _FUNCTIONS = "sin cos tan arcsin arccos arctan sinh cosh tanh exp ln sqrt sigma 
 
 
 def _code(tokens: list[str]) -> str:
-    """Return the same as Python. Raises KeyError for a token that is not known.
+    """Return the tokens as a Python expression. Raises KeyError for an unknown token.
 
     A function without parentheses is written `tanh**0.5`, as a power binds so tightly; a sum takes in the rest of its
     product."""
@@ -174,7 +174,7 @@ class _Function:
 
 @functools.cache
 def _meanings(kind: Any) -> dict[str, Any]:
-    """Return what the names of `_code` mean: in decimals, or in a NumPy type."""
+    """Return the meanings of the names in `_code`: for decimals, or for a NumPy type."""
     make: Any = kind or Decimal
     dtype = kind or object
 

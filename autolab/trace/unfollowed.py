@@ -1,4 +1,5 @@
-"""What a recording could not follow: an operation becomes one node without its inside, a backward pass a sentence."""
+"""Represent what a recording could not follow: an operation becomes one node without details, a backward pass a
+sentence."""
 
 from __future__ import annotations
 
@@ -16,16 +17,16 @@ PASS_EVENTS = frozenset(
 
 
 class Unfollowed:
-    """Part of a recording."""
+    """The part of a recording for operations and passes that it could not follow."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self._sentences: dict[str, None] = {}
-        self._passes = 0  # that are running, one inside another
+        self._passes = 0  # number of running, nested passes
 
     @property
     def sentences(self) -> str:
-        """Everything that could not be followed, in order."""
+        """Return the sentences about everything that could not be followed, in order."""
         return " ".join(self._sentences)
 
     def say(self, what: str, error: BaseException) -> str:
@@ -37,7 +38,7 @@ class Unfollowed:
     def operation(
         self, name: str, made: Draft | None, event: tuple[Any, ...], error: BaseException
     ) -> None:
-        """Draw an operation whose event raised as one node; `made` is its node, as far as the recording came."""
+        """Draw an operation whose event raised as one node; `made` is its node as far as it was recorded."""
         _, args, _, outputs, node = event[:5]
         builder = self.builder
         draft = made or builder.add("op", op=name)
@@ -62,7 +63,7 @@ class Unfollowed:
 
     # -- backward passes ---------------------------------------------------------------------------
     def enter(self, event: str) -> bool:
-        """Count the passes; return whether this event of one is to be left out, because the pass was given up."""
+        """Count the passes; return whether to ignore this event because recording of its pass was given up."""
         film = self.builder.film
         if event == "backward_begin":
             self._passes += 1
@@ -74,7 +75,7 @@ class Unfollowed:
         return film.is_lost
 
     def lose_pass(self, event: str, error: BaseException) -> None:
-        """Give up the pass that is running."""
+        """Give up recording the current pass."""
         film = self.builder.film
         self.say(f"backward pass {film.run}", error)
         film.lose()

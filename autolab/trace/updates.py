@@ -1,6 +1,6 @@
-"""What changes a leaf or its gradient between two passes: an optimizer's step, `zero_grad()`, operations in place,
-`.data` and `.grad` assigned. None of these is part of a graph: the changed tensor is a leaf of its own in the trace,
-joined to what it was by edges with `update`, along which no gradient flows."""
+"""Record what changes a leaf or its gradient between two passes: an optimizer's step, `zero_grad()`, in-place
+operations, and assignments to `.data` and `.grad`. They are not part of a graph: the changed tensor is a new leaf in
+the trace, joined to the old one by edges with `update`, along which no gradient flows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Step:
-    """One call of an optimizer's `step()`: what the learner wrote, its type, and the ids of its updates."""
+    """One call of an optimizer's `step()`: the learner's text, the optimizer's type, and the ids of its updates."""
 
     call: str
     type: str
@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(slots=True)
 class _Change:
-    """What is known of an update until the trace is finished."""
+    """What is known about an update before the trace is finished."""
 
     optimizer: type
     call: str
@@ -46,17 +46,18 @@ class _Change:
 
 
 class Updates:
-    """Part of a recording; `Recording` hands on the events of `engine.observe.Observer`."""
+    """The part of a recording for updates; `Recording` forwards the events of `engine.observe.Observer`."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder, self.film = builder, builder.film
         self.steps: list[Step] = []
-        self.clearing = ""  # the call of zero_grad() that is under way
+        self.clearing = ""  # the running zero_grad() call
         self._depth = 0
-        self._group: tuple[Any, dict[str, Any]] = None, {}  # of this step: a group, its settings
+        # of this step: a parameter group and its settings
+        self._group: tuple[Any, dict[str, Any]] = None, {}
         self._before: dict[
             int, tuple[str, Copy | None, optimizers.Facts]
-        ] = {}  # of the parameters that are being changed
+        ] = {}  # of the parameters that the step is changing
         self._changes: dict[str, _Change] = {}
 
     # -- optimizers --------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ class Updates:
             self._changed_by(type(optimizer), before, copy, parameter, facts)
 
     def moved(self, optimizer: type, leaf: Any) -> None:
-        """An optimizer whose arithmetic is not told moved a parameter, by an operation in place."""
+        """Note that an optimizer of unknown arithmetic changed a parameter by an in-place operation."""
         before = self.builder.by_tensor.get(leaf)
         if not self._before and before is not None:
             self._changed_by(optimizer, before, None, leaf, optimizers.Facts("", {}))
@@ -112,7 +113,7 @@ class Updates:
         self.after(parameter, before, draft.id, known=known)
 
     def _look(self, optimizer: Any, parameter: Any, facts: optimizers.Facts, is_over: bool) -> None:
-        """Note value, gradient and state of a parameter of one number, before the step or after it."""
+        """Note the value, gradient and state of a parameter of one number, before or after the step."""
         if not is_over:
             state = optimizer.state.get(parameter, {})
             facts.kept = frozenset([name for name, value in state.items() if value is not None])
@@ -131,8 +132,8 @@ class Updates:
     def after(
         self, tensor: Any, before: str, by: str, op: str = "", known: dict[str, Any] | None = None
     ) -> Draft:
-        """Return the leaf that `tensor` is now: what it was is node `before`, what changed it `by`; `known`: its value
-        and facts, where they were looked at already."""
+        """Return the new leaf for `tensor`, which `by` changed; `before` is its old node. `known`: its value and facts,
+        if already read."""
         builder = self.builder
         if known is None:
             known = builder.facts(tensor) | {"value": builder.value_of(tensor)}
@@ -151,14 +152,14 @@ class Updates:
         return draft
 
     def owner(self, tensor: Any) -> Any:
-        """Return the known leaf whose memory `tensor` shares, as `w.data` and `w[0]` do; None when there is none."""
+        """Return the known leaf whose memory `tensor` shares, as `w.data` and `w[0]` do; None if there is none."""
         shares = self.builder.reader.sharing(tensor)
         return next(
             (leaf for leaf in self.film.leaves() if leaf is not tensor and shares(leaf)), None
         )
 
     def partly(self, leaf: Any, draft: Draft) -> None:
-        """`draft` changed a view of a leaf in place."""
+        """Note that `draft` changed a view of a leaf in place."""
         before = self.builder.by_tensor.get(leaf)
         changed = self.after(leaf, before, before, op=draft.op)
         changed.source = draft.source
@@ -191,14 +192,14 @@ class Updates:
             self.film.check_grad(leaf)
 
     def grad_changed(self, grad: Any) -> None:
-        """A tensor was changed in place that may be some leaf's `.grad`."""
+        """Note an in-place change of a tensor that may be some leaf's `.grad`."""
         for leaf in self.film.leaves(True) if not self.clearing and not self.film.running else ():
             if self.builder.reader.grad(leaf) is grad:
                 self.film.check_grad(self.builder.by_tensor.get(leaf))
 
     # -- the end -----------------------------------------------------------------------------------
     def share_names(self) -> None:
-        """A tensor that was changed keeps its name, whichever of its nodes the name was found for."""
+        """Give all nodes of a changed tensor the same name, whichever node the name was found for."""
         pairs = [(e.parent, e.child) for e in self.builder.edges if e.update]
         for step in (pairs, [(b, a) for a, b in reversed(pairs)]):
             for origin, other in step:
@@ -206,10 +207,11 @@ class Updates:
                     self.builder.draft(other).name = self.builder.draft(origin).name
         for draft in self.builder.nodes:
             if draft.kind == "update":
-                draft.name = ""  # handed on, but not its own: the tensor's new node has it
+                # a name handed on from another tensor: now the tensor's new node has it
+                draft.name = ""
 
     def groups(self, groups: tuple[Group, ...], marks: list[Mark], book: Book) -> tuple[Group, ...]:
-        """Return the groups of the modules, with those of steps and iterations."""
+        """Return the groups of the modules together with those of steps and iterations."""
         steps = [
             Group(f"s{i}", step.call, step.type, tuple(step.nodes), kind="step")
             for i, step in enumerate(self.steps)
@@ -245,7 +247,7 @@ class Updates:
         return iterations.Iteration(marks[start].node, after, words)
 
     def describe(self, draft: Draft, book: Book) -> dict[str, Any] | None:
-        """`Node.update` of an update."""
+        """Return `Node.update` of an update."""
         change = self._changes.get(draft.id)
         if change is None:
             return self._in_place(draft, book) if draft.kind == "leaf" and draft.op else None
@@ -262,7 +264,7 @@ class Updates:
         }
 
     def _in_place(self, draft: Draft, book: Book) -> dict[str, Any]:
-        """`Node.update` of a leaf that an operation in place changed."""
+        """Return `Node.update` of a leaf that an in-place operation changed."""
         origin = self.builder.draft(draft.operands["self"][0])
         name, sign = draft.name or book.names[origin.id], _SIGNS.get(draft.op)
         found: dict[str, Any] = {
@@ -298,7 +300,7 @@ def _single(value: Value | None) -> float | None:
 
 
 def _settings_of(group: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a parameter group, as they are now: a rate may be a tensor."""
+    """Return the current settings of a parameter group; a learning rate may be a tensor."""
     found = {}
     for name, item in group.items():
         if name != "params":
@@ -310,12 +312,12 @@ _PLAIN = (bool, int, float, str, tuple, type(None))
 
 
 def _copied(draft: Draft) -> Copy | None:
-    """Return the copy of few numbers that a value is, as long as nobody has asked for them."""
+    """Return the stored copy of a small value, if its text has not been requested yet."""
     return None if draft.value is None else draft.value.copied
 
 
 def _moved(before: Copy | None, after: Copy | None) -> float | None:
-    """Return how far the numbers of a small parameter moved at most."""
+    """Return the largest change among the numbers of a small parameter."""
     if before is None or after is None or not before.array().size:
         return None
     return float(np.abs(after.array().astype(float) - before.array()).max())
@@ -332,7 +334,7 @@ def _change(before: Value | None, after: Value | None, moved: float | None) -> s
 
 
 def called(owner: Any, frame: FrameType | None) -> str:
-    """Return what the learner calls an optimizer or module: a variable, an attribute of `self`; else its type."""
+    """Return the learner's name for an optimizer or module: a variable, an attribute of `self`; else its type."""
     if frame is not None:
         local = names.local_names(frame)
         for name, item in [*local.items(), *frame.f_globals.items()]:

@@ -1,4 +1,4 @@
-"""Arrays as bounded, JSON-ready values."""
+"""Turn arrays into small, JSON-ready values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GOLDEN = (5**0.5 - 1) / 2
 
 def number(item: Any) -> float | int | bool | str:
     """Return one array element as JSON: the shortest decimal that reads back as the same number; NaN and inf as
-    strings; a complex number as all its digits."""
+    strings; a complex number with all its digits."""
     if isinstance(item, (bool, np.bool_)):
         return bool(item)
     if isinstance(item, (int, np.integer)):
@@ -43,7 +43,7 @@ def number(item: Any) -> float | int | bool | str:
 
 
 def listed(row: np.ndarray) -> list[Any]:
-    """`number` of each element of a vector, in one go where all are finite."""
+    """Return `number` of each element of a vector, all at once if all are finite."""
     if row.dtype.kind == "f":
         found = list(map(float, row.astype("S32").tolist()))  # `str` of each takes twice as long
         if all(map(math.isfinite, found)):
@@ -52,9 +52,9 @@ def listed(row: np.ndarray) -> list[Any]:
 
 
 def short(item: Any, digits: int = 3) -> str:
-    """Return a number at three significant digits, the way it is shown in pictures and formulas: 0.762, 12, 1.5e-07.
+    """Return a number with three significant digits, as in pictures and formulas: 0.762, 12, 1.5e-07.
 
-    Zeros at the end say that digits were left out: 0.5 is the number itself, 0.500 is 0.50005 or 0.4998. `short` in
+    Trailing zeros mean that digits were left out: 0.5 is the number itself, 0.500 is 0.50005 or 0.4998. `short` in
     `static/values.js` is the same function."""
     kind = type(item)
     if isinstance(item, (complex, np.complexfloating)):
@@ -79,19 +79,19 @@ def short(item: Any, digits: int = 3) -> str:
 
 
 def written(item: Any) -> str:
-    """Return a number with all its digits, as Python writes it: what was given is not rounded."""
+    """Return a number with all its digits, as Python writes it: given numbers are not rounded."""
     item = number(item) if not isinstance(item, str) else item
     return str(item) if isinstance(item, (bool, str)) else repr(item)
 
 
 def exact(item: Any, digits: int = 3) -> bool:
-    """Return whether `short` shows the number itself, no digit left out."""
+    """Return whether `short` shows the exact number, with no digit left out."""
     item = number(item) if not isinstance(item, str) else item
     return isinstance(item, (bool, str)) or float(short(item, digits)) == item
 
 
 def sign(same: bool) -> str:
-    """Return what stands between a name and its number: "=" when the digits shown are the number, else "≈"."""
+    """Return the sign between a name and its number: "=" if the displayed digits are exact, else "≈"."""
     return "=" if same else "≈"
 
 
@@ -113,7 +113,7 @@ def _nested(array: np.ndarray) -> Any:
 
 @functools.cache
 def type_name(dtype: np.dtype) -> str:
-    """ "float32"; cached, because NumPy puts the name together each time."""
+    """Return a dtype's name, such as "float32"; cached, because NumPy builds the name each time."""
     return dtype.name
 
 
@@ -124,13 +124,13 @@ _FIELDS = ("shape", "dtype", "data", "stats", "sample", "text", "counts")
 
 
 class _Later:
-    """Where a value keeps how it is found, as long as nobody has asked."""
+    """Stores the function that computes a value until the value is first used."""
 
     __slots__ = ("_make",)
     _make: Callable[[], dict[str, Any]]
 
 
-_keep_make = _Later.__dict__["_make"].__set__  # as frozen as a value is
+_keep_make = _Later.__dict__["_make"].__set__  # sets the attribute although a Value is frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,9 @@ class Value(_Later):
     data  : the numbers as nested lists (one number for a scalar) when there are at most 64, else None; None of complex
             numbers, which only `text` tells.
     stats : {"min", "max", "mean", "std", "nan", "inf"} over the finite numbers (the last two are counts);
-            None for a scalar, for an empty tensor, and for bool.
+            None for a scalar, an empty tensor, and bool.
     sample: of more than 64 numbers: 64 of the flattened tensor, one out of each 64th of it; else None.
-    text  : one short line, three significant digits; of a number of the learner's own code, all of them.
+    text  : one short line, three significant digits; a number in the learner's own code has all digits.
     counts: of more than 64 numbers: how many finite ones are in each of 16 equal bins between stats' min and max, of
             all or, from 16,384 numbers on, of 4,096 spread evenly; None where there is nothing to divide.
     """
@@ -165,18 +165,17 @@ class Value(_Later):
 
     @classmethod
     def later(cls, make: Callable[[], dict[str, Any]]) -> Value:
-        """Return the value with the fields that `make()` gives; it is called when something is asked for first, and
-        then forgotten. Where it gives another `_make` instead of some fields, these are found when they are asked
-        for."""
+        """Return a value whose fields come from `make()`, which is called once, when a field is first used. If it
+        returns another `_make` instead of some fields, these are computed when they are first used."""
         value: Value = object.__new__(cls)
         _keep_make(value, make)
         return value
 
     def __getattr__(self, name: str) -> Any:
-        # Reached where an attribute is missing: a value made by `later` has none until now.
+        # Called for a missing attribute: a value made by `later` has none until it is used.
         if name not in _FIELDS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        with np.errstate(all="ignore"):  # what is computed for a look warns of nothing
+        with np.errstate(all="ignore"):  # computing statistics must not warn
             found = self._make()
         object.__delattr__(self, "_make")
         for field, item in found.items():
@@ -190,18 +189,18 @@ class Value(_Later):
 
     @classmethod
     def of_literal(cls, item: Any, text: str, dtype: str = "") -> Value:
-        """Return the value of a number of the learner's own code, which stands as it is written there."""
+        """Return the value of a number in the learner's own code, shown as it is written there."""
         array = np.asarray(item)
         data = None if array.dtype.kind == "c" else number(array[()])
         return cls((), dtype or type_name(array.dtype), data, None, None, text)
 
     def is_exact(self, digits: int = 3) -> bool:
-        """Return whether the numbers at so many digits are the numbers themselves."""
+        """Return whether the numbers with so many digits are exact."""
         return self.data is not None and all(exact(item, digits) for item in _flat(self.data))
 
     @property
     def said(self) -> str:
-        """What follows a name: " = 0.5", " ≈ 0.762", or of a tensor of many numbers what it is like."""
+        """Return the text that follows a name: " = 0.5", " ≈ 0.762", or a description of a tensor of many numbers."""
         if self.data is None:
             return f": {self.text}"
         same = (
@@ -211,18 +210,18 @@ class Value(_Later):
 
     @property
     def is_zero_at_once(self) -> bool | None:
-        """`is_zero` of one number that nobody has asked for yet: it need not be put into words for that. Else None."""
+        """Return `is_zero` of a number whose text has not been requested yet, without writing the text; else None."""
         copy = self.copied
         return not copy.item if copy is not None and isinstance(copy.item, np.floating) else None
 
     @property
     def copied(self) -> Copy | None:
-        """The copy of few numbers that nobody has asked for yet, or None."""
+        """Return the stored copy of a small value whose text has not been requested yet, or None."""
         make = self._make if self.is_open else None
         return make if isinstance(make, Copy) else None
 
     def is_same(self, other: Value | None) -> bool:
-        """Return whether another value has the same numbers; copies need not be put into words for that."""
+        """Return whether another value has the same numbers, without writing the text of copies."""
         mine, theirs = self.copied, None if other is None else other.copied
         if mine is None or theirs is None:
             return self == other
@@ -230,7 +229,7 @@ class Value(_Later):
 
     @property
     def is_zero(self) -> bool:
-        """Every number is 0 (an empty tensor counts)."""
+        """Return whether every number is 0 (also True for an empty tensor)."""
         if (at_once := self.is_zero_at_once) is not None:
             return at_once
         if self.stats is not None:
@@ -255,7 +254,7 @@ class Value(_Later):
 
     @classmethod
     def from_json(cls, d: dict[str, Any]) -> Value:
-        """Return the value that `to_json` gave."""
+        """Return the value that `to_json` was called on."""
         return cls(
             tuple(d["shape"]),
             d["dtype"],
@@ -268,8 +267,8 @@ class Value(_Later):
 
 
 def extent(stats: dict[str, Any]) -> str:
-    """Return how large the numbers are: "within ±0.031" (rounded up), "all 0.5"; where some are not finite, how many:
-    "2 NaN, 1 inf".
+    """Return the size of the numbers as text: "within ±0.031" (rounded up), "all 0.5"; if some are not finite, how
+    many: "2 NaN, 1 inf".
 
     A gradient's mean is near 0 whatever its size, so it would say nothing. `static/values.js` has the same function.
     """
@@ -287,7 +286,7 @@ def extent(stats: dict[str, Any]) -> str:
 
 
 def rounded_up(item: float) -> float:
-    """At three significant digits where `short` shows no more, and not below `item`."""
+    """Return a number rounded up to three significant digits, if `short` would round it; never below `item`."""
     if exact(item):
         return item
     mantissa, _, power = f"{item:.2e}".partition("e")
@@ -297,8 +296,8 @@ def rounded_up(item: float) -> float:
 
 @functools.lru_cache(maxsize=256)
 def _picks(size: int, count: int = WHOLE) -> np.ndarray:
-    """Return one index out of each 64th of `size` numbers, at places that wander: at even distances the picks would all
-    lie in one column of a matrix, such as the padded border of an image."""
+    """Return one index out of each 64th of `size` numbers, at irregular distances: with equal distances the picks could
+    all lie in one column of a matrix, such as the padded border of an image."""
     places = np.arange(count)
     return ((places + places * GOLDEN % 1) * (size / count)).astype(np.intp)
 
@@ -315,13 +314,14 @@ def _counts(array: np.ndarray, stats: dict[str, Any] | None) -> list[int] | None
     bins = ((numbers - stats["min"]) / (stats["max"] - stats["min"]) * BINS).astype(np.intp)
     counts: list[int] = np.bincount(
         bins, minlength=BINS + 1
-    ).tolist()  # what is below a rounded least is in the first, too
-    counts[BINS - 1] += counts.pop()  # the greatest itself
+    ).tolist()  # values below the rounded minimum belong to the first bin
+    counts[BINS - 1] += counts.pop()  # the maximum itself
     return counts
 
 
 def _bounded(text: str, limit: int = 72) -> str:
-    """Cut between two numbers: half a number would be a wrong number. Of very many brackets the outer ones go."""
+    """Shorten a text between two numbers, because half a number would be wrong. Of very many brackets, remove the outer
+    ones."""
     if len(text) <= limit:
         return text
     deep = len(text) - len(text.lstrip("["))
@@ -331,7 +331,7 @@ def _bounded(text: str, limit: int = 72) -> str:
 
 
 class Copy:
-    """A copy of few numbers, which is put into words when somebody asks."""
+    """A copy of a small array, turned into text when first needed."""
 
     __slots__ = ("dtype", "item")
 
@@ -339,7 +339,7 @@ class Copy:
         self.item, self.dtype = item, dtype
 
     def array(self) -> Any:
-        """Return the numbers as NumPy has them."""
+        """Return the numbers as a NumPy array."""
         return self.item
 
     def is_like(self, other: Copy) -> bool:
@@ -353,8 +353,8 @@ class Copy:
 
 
 def seen(array: Any, dtype: str = "") -> Callable[[], dict[str, Any]]:
-    """Look at an array, which may change after that, and gives a function for `Value.later` that puts what was seen
-    into words."""
+    """Read an array, which may change afterwards, and return a function for `Value.later` that turns the data into
+    text."""
     if isinstance(array, np.generic):
         return Copy(array, dtype or type_name(array.dtype))
     array = np.asarray(array)
@@ -379,7 +379,7 @@ def _picked(array: np.ndarray, count: int = WHOLE) -> np.ndarray:
 def _fields_of_few(array: Any, dtype: str) -> dict[str, Any]:
     complex_ones = (
         array.dtype.kind == "c"
-    )  # a page has no such numbers: they are told, and neither coloured nor drawn
+    )  # a page cannot use such numbers: they are listed, but neither coloured nor drawn
     data = array.tolist() if complex_ones else _nested(array)
     text = _bounded(_short_text(data)) if array.shape else short(data)
     stats = _stats(array) if array.shape else None
@@ -421,8 +421,7 @@ def _fields_of_many(
 
 
 def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
-    """Return the same as `_stats` of short floats; None where one of them is not finite, or float32 has not room
-    enough."""
+    """Return what `_stats` returns, for short floats; None if one is not finite, or float32's range is too small."""
     flat = array.ravel(order="K")
     low, high = float(flat.min()), float(flat.max())
     if not math.isfinite(high - low):
@@ -457,7 +456,7 @@ def _stats(array: np.ndarray) -> dict[str, Any] | None:
         finite = finite[known]
     if finite.size == 0:
         return {"min": "nan", "max": "nan", "mean": "nan", "std": "nan", "nan": nan, "inf": inf}
-    # From float32 data, float64 statistics carry digits that mean nothing: seven are enough.
+    # For float32 data, float64 statistics have meaningless digits: keep seven.
     keep = (lambda v: float(f"{v:.7g}")) if array.dtype.itemsize < 8 else float
     return {
         "min": keep(finite.min()),

@@ -1,4 +1,4 @@
-"""What a classifier mistakes for what: the confusion matrix, and the images it got wrong."""
+"""Plot a classifier's mistakes: the confusion matrix, and the images it got wrong."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ def plot_confusion(
     matrix    : counts (classes, classes), row: true class, column: predicted class; or a tuple (targets, predictions)
                 of class indices (examples,). Predictions may be scores (examples, classes): the highest counts.
     classes   : names of the classes.
-    normalize : divides each row by its sum: which share of a class was taken for what. A class without examples is 0.
+    normalize : divide each row by its sum: the fraction of a true class per predicted class. A class without examples
+        is 0.
     ax        : Axes to draw into; default: a new figure.
 
-    Up to 20 classes the numbers stand in the cells (0 is left out). The title says the accuracy. Raises TypeError or
+    With up to 20 classes, the cells contain the numbers (0 is left out). The title states the accuracy. Raises
+    TypeError or
     ValueError naming the argument that does not fit."""
     if isinstance(matrix, tuple):
         if len(matrix) != 2:
@@ -154,7 +156,8 @@ def plot_misclassified(
 
 
 def confusion_matrix(targets: Any, predictions: Any, classes: int | None = None) -> np.ndarray:
-    """Count (classes, classes): row i, column j holds how many examples of class i were predicted to be class j.
+    """Return counts (classes, classes): row i, column j holds how many examples of class i were predicted to be class
+    j.
 
     classes: how many there are; default: one more than the largest index."""
     truth, guess, _ = _answers(targets, predictions)
@@ -173,7 +176,7 @@ def confusion_matrix(targets: Any, predictions: Any, classes: int | None = None)
 
 
 def _answers(targets: Any, predictions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return (true classes, predicted classes, probability of the predicted class when there are scores)."""
+    """Return (true classes, predicted classes, probability of the predicted class if there are scores)."""
     truth, guess, sure = numbers(targets, "targets"), numbers(predictions, "predictions"), None
     if guess.ndim == 2 and guess.shape[1] > 1:
         scores = guess.astype(np.float64)
@@ -243,7 +246,7 @@ def _images(images: Any) -> np.ndarray:
 
 
 def _visible(pictures: np.ndarray) -> tuple[np.ndarray, str]:
-    """Colour images in 0..1, and what to say when that meant stretching them."""
+    """Return colour images scaled to 0..1, and a sentence if they had to be stretched."""
     if pictures.dtype.kind != "f":
         return pictures / 255, ""
     finite = pictures[np.isfinite(pictures)]

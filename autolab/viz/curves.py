@@ -130,7 +130,7 @@ def _draw(ax: Any, label: str, losses: list[float], smooth: float, colour: str, 
             label=name,
         )
     else:
-        # One point makes no line.
+        # A single point draws no line.
         ax.plot(
             steps,
             finite,

@@ -22,7 +22,7 @@ from .mime import picture_bundle
 
 
 class Picture(graphviz.Digraph):
-    """A `graphviz.Digraph` that also draws itself where there is no `dot` program (by pygraphviz, an extra)."""
+    """A `graphviz.Digraph` that can draw itself even without the `dot` program (by pygraphviz, an extra)."""
 
     boxes = 0
     about = "graph"
@@ -47,10 +47,10 @@ class Picture(graphviz.Digraph):
         engine: str | None = None,
         encoding: str | None = None,
     ) -> bytes | str:
-        """Return the picture as bytes (text when `encoding` is given), as `graphviz.Digraph.pipe`.
+        """Return the picture as bytes (text if `encoding` is given), like `graphviz.Digraph.pipe`.
 
-        Without a `dot` program: drawn by pygraphviz, for which only `format` has a meaning. Raises
-        `autolab.viz.layout.LayoutUnavailable` when that is missing too."""
+        Without a `dot` program, pygraphviz draws it, and only `format` is used. Raises
+        `autolab.viz.layout.LayoutUnavailable` if that is missing too."""
         if shutil.which("dot"):
             return super().pipe(
                 format, renderer, formatter, neato_no_op, quiet, engine=engine, encoding=encoding
@@ -79,7 +79,7 @@ class Picture(graphviz.Digraph):
         raise_if_result_exists: bool = False,
         overwrite_source: bool = False,
     ) -> str:
-        """Write the DOT text and the picture to files and return the picture's path, as `graphviz.Digraph.render`."""
+        """Write the DOT text and the picture to files and return the picture's path, like `graphviz.Digraph.render`."""
         if shutil.which("dot"):
             return super().render(
                 filename,
@@ -236,8 +236,8 @@ def traced(
     params: Mapping[str, Any] | None = None,
     namespace: Mapping[str, Any] | None = None,
 ) -> Trace:
-    """Return the trace of what can be drawn. Raises TypeError that names the argument for anything else, and for names
-    that only tensors can be given."""
+    """Return the trace of anything that can be drawn. Raises TypeError that names the argument for anything else, and
+    for names given with something other than tensors."""
     if isinstance(source, Trace | Recording):
         names = [
             name
@@ -254,7 +254,7 @@ def traced(
 
 
 def empty_picture(rankdir: str) -> Picture:
-    """Return a picture with the look that all of them share, and nothing in it yet."""
+    """Return an empty picture with the style that all pictures share."""
     return Picture(
         "autolab",
         graph_attr={
@@ -282,7 +282,7 @@ def empty_picture(rankdir: str) -> Picture:
 
 
 def _statement(what: str, attrs: Mapping[str, str]) -> str:
-    """Return one line of DOT. Written here because graphviz's own quoting takes three times as long, which counts at
+    """Return one line of DOT. It does not use graphviz's own quoting, which is three times slower and matters at
     100,000 operations."""
     return f"\t{what} [{' '.join(f'{k}={_quoted(v)}' for k, v in attrs.items())}]\n"
 
@@ -335,7 +335,7 @@ def _box(
 
 
 def _lines(trace: Trace, node: Node, attr_chars: int) -> list[str]:
-    """Return what stands in a node's box: name and operation, shape or value, and on demand its attributes."""
+    """Return the text in a node's box: name and operation, shape or value, and its attributes if wanted."""
     lines = [
         node.label if node.kind != "op" else f"{node.name} = {node.op}" if node.name else node.op
     ]
@@ -357,7 +357,7 @@ def _lines(trace: Trace, node: Node, attr_chars: int) -> list[str]:
 
 
 def attribute_text(item: Any) -> str:
-    """Return an attribute as Python writes it; lists from JSON are tuples."""
+    """Return an attribute as Python writes it; lists from JSON become tuples."""
     return str(tuple(item)) if isinstance(item, list) else str(item)
 
 
@@ -379,7 +379,7 @@ def _is_bad(node: Node) -> bool:
 UPDATE = {
     "color": f"{palette.LEAF}:{palette.PAPER}:{palette.LEAF}",
     "arrowhead": "normal",
-}  # a double line: the same tensor, changed
+}  # a double line: the same tensor after a change
 
 
 def _edges(trace: Trace) -> list[str]:

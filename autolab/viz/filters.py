@@ -1,4 +1,4 @@
-"""What a convolution has learned and what it answers: its filters and its feature maps."""
+"""Plot what a convolution has learned and its output: filters and feature maps."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def plot_feature_maps(
     columns     : pictures in a row; default: as near to a square as possible.
     ax          : Axes to draw into; default: a new figure.
 
-    A channel that is 0 everywhere, as a ReLU leaves it that never fires, is marked "all 0". Colours as in
+    A channel that is 0 everywhere, as after a ReLU that is never active, is marked "all 0". Colours as in
     `plot_filters`. Raises TypeError, ValueError or IndexError naming the argument that does not fit."""
     maps = numbers(activations, "activations")
     if maps.ndim not in (3, 4) or not maps.size:

@@ -1,4 +1,4 @@
-"""How the weights of a network and their gradients are distributed, layer by layer."""
+"""Plot the distribution of a network's weights and gradients, layer by layer."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def plot_weight_histograms(
     """Draw a histogram of each parameter of a network and return {parameter name: matplotlib Axes}, in their order.
 
     model  : a Module, or a dict {name: tensor} such as a state_dict().
-    only   : draws the parameters whose name contains this, for example "weight" or "layer1".
+    only   : draw only parameters whose name contains this, for example "weight" or "layer1".
     bins   : bars per histogram, between the smallest and the largest number.
     shared : one range for all, so that widths can be compared by eye; default: each its own.
-    log    : logarithmic count axis, which shows the few far from 0.
+    log    : logarithmic count axis, which makes rare values far from 0 visible.
 
     Under each name stand shape, mean and standard deviation (over n, not n - 1). NaN and infinite numbers are left out
     of the bars and counted in that line. Raises TypeError or ValueError naming the argument that does not fit."""
@@ -50,8 +50,8 @@ def plot_gradient_histograms(
 ) -> dict[str, Any]:
     """Draw a histogram of each parameter's `.grad`; arguments and result as in `plot_weight_histograms`.
 
-    A parameter whose `.grad` is None keeps its place, with the words "no gradient". Raises ValueError when that is so
-    for all of them."""
+    A parameter whose `.grad` is None keeps its place, with the words "no gradient". Raises ValueError if all are
+    None."""
     gradients = {
         name: None if tensor.grad is None else numbers(tensor.grad, f"model[{name!r}].grad")
         for name, tensor in _parameters(model, only, gradient=True).items()
@@ -142,7 +142,8 @@ def _draw(
         ax.ticklabel_format(axis="x", scilimits=(-2, 4))
         ax.yaxis.set_major_locator(MaxNLocator(4, integer=True))
         if log:
-            # From 0.5, so that a bar of one is seen; 1, 10, 100 and no `2 × 10⁰`, which runs into the neighbour.
+            # Starts at 0.5, so that a bar of height 1 is visible; labels 1, 10, 100, because `2 × 10⁰` would overlap
+            # its neighbour.
             ax.set_yscale("log", nonpositive="clip")
             ax.set_ylim(0.5, max(12.0, 1.5 * counts.max()))
             ax.yaxis.set_major_locator(LogLocator(numticks=5))
@@ -157,7 +158,7 @@ def _draw(
 
 
 def _span(values: np.ndarray) -> tuple[float, float]:
-    """Return the range of the bars: 1 wide around a constant, as NumPy takes it."""
+    """Return the range of the bars; 1 wide around a constant, as in NumPy."""
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
     narrow = high - low <= 1e-12 * max(abs(low), abs(high))
     return (low - 0.5, high + 0.5) if narrow else (low, high)

@@ -1,4 +1,4 @@
-"""Widgets as one HTML file: no kernel, no network, opened from a disk in a lecture hall."""
+"""Export widgets as one HTML file that needs no kernel and no network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from ..engine.core.errors import fail
 from . import palette
 
-# What anywidget gives a widget's script, as far as it needs it: state with change events, and no kernel to send to.
+# The part of anywidget's interface that a widget's script uses: state with change events, and no kernel to send to.
 HOST = """
 const models = (window.autolabModels ??= {}); // by id: one widget may mark another on its page
 class Model {
@@ -56,7 +56,8 @@ h1 {{ font-size: 1.3em; }}
 
 
 def page(widgets: Sequence[Any], title: str = "autolab") -> str:
-    """Return one HTML page with the widgets below each other, each in the state it has now; it makes no request at all.
+    """Return one HTML page with the widgets below each other, each in its present state; the page makes no network
+    request.
 
     widgets: those of autolab, or other anywidgets whose script needs no kernel. Raises TypeError for anything else.
     """
@@ -79,7 +80,7 @@ def page(widgets: Sequence[Any], title: str = "autolab") -> str:
 
 
 def form(widget: Any) -> dict[str, Any]:
-    """Return all that a page without a kernel needs of a widget as it stands now, as plain data."""
+    """Return all data that a page without a kernel needs about a widget in its present state."""
     return {
         "esm": getattr(widget, "_script", "") or widget._esm,
         "css": getattr(widget, "_css", ""),
@@ -89,7 +90,7 @@ def form(widget: Any) -> dict[str, Any]:
 
 
 def parts(forms: Sequence[dict[str, Any]]) -> tuple[str, list[str], str]:
-    """Return what makes a page of `form`s: CSS, one element for each, and the scripts that go below them.
+    """Return the parts of a page for `form`s: CSS, one element for each, and the scripts that go below them.
 
     Each kind of widget brings its script once. A form whose "state" is None is another view of the model of an earlier
     one."""
@@ -107,7 +108,7 @@ def parts(forms: Sequence[dict[str, Any]]) -> tuple[str, list[str], str]:
 
 
 def _state(widget: Any) -> dict[str, Any]:
-    """Return what the widget's script reads, without what belongs to the notebook it came from."""
+    """Return the state that the widget's script reads, without data about the notebook it came from."""
     left_out = ("layout", "tabbable", "tooltip")
     state = getattr(widget, "export_state", widget.get_state)()
     return {k: v for k, v in state.items() if not k.startswith("_") and k not in left_out}
@@ -116,7 +117,7 @@ def _state(widget: Any) -> dict[str, Any]:
 def _module(name: str, esm: str) -> str:
     places = f"document.querySelectorAll('[data-script=\"{name}\"]')"
     widget = f"const {name} = (() => {{{as_value(esm)}}})();\n"
-    # `autolabShown`: when all of the page's widgets are there.
+    # `autolabShown` is set when all of the page's widgets are displayed.
     all_shown = f"(async () => {{ for (const place of {places}) await show({name}, place).catch(reportError); }})()"
     shown = f"window.autolabShown = Promise.all([window.autolabShown, {all_shown}]);"
     return f'<script type="module">{inline(HOST + widget + shown)}</script>'
@@ -143,5 +144,6 @@ def as_value(esm: str) -> str:
 
 
 def inline(text: str) -> str:
-    """JSON or JavaScript that may stand inside a <script> element: nothing in its strings ends the element early."""
+    """Return JSON or JavaScript in a form that may stand inside a <script> element: no string in it ends the element
+    early."""
     return text.replace("</", "<\\/").replace("<!--", "\\u003c!--")

@@ -1,11 +1,12 @@
-"""Who lays a graph out: the system's `dot`, else `pygraphviz`, else nobody: only the explorer draws, in the browser.
+"""Choose the layout program: the system's `dot`, else `pygraphviz`, else none (then only the explorer draws, in the
+browser).
 
-DOT source goes in, a picture comes out. Both native routes run in a process of their own: Graphviz writes to stderr as
-it pleases and overflows its stack on a chain of 300,000 nodes, and neither may reach the learner's kernel. `dot` is
-started for each picture (15 ms); for pygraphviz one process is kept, for Python takes longer to start. 2,000 nodes take
-about 0.6 s.
+DOT source goes in, a picture comes out. Both programs run in a separate process, because Graphviz writes to stderr and
+overflows its stack on a chain of 300,000 nodes, and neither may affect the learner's kernel. `dot` is started for each
+picture (15 ms); for pygraphviz one process is reused, because Python takes longer to start. 2,000 nodes take about 0.6
+s.
 
-The variable AUTOLAB_LAYOUT (`dot`, `pygraphviz` or `browser`) forces one route.
+The environment variable AUTOLAB_LAYOUT (`dot`, `pygraphviz` or `browser`) forces one choice.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ ENGINES = ("dot", "pygraphviz", "browser")
 
 
 class LayoutUnavailable(RuntimeError):
-    """Nothing on this machine can lay a graph out; a widget draws in the browser instead."""
+    """Raised if no program on this machine can lay out a graph; a widget draws in the browser instead."""
 
 
 def install() -> str:
@@ -39,7 +40,7 @@ def install() -> str:
 
 
 def which() -> str:
-    """Name who draws here: "dot" (system Graphviz), "pygraphviz", or "browser" (only the explorer)."""
+    """Return the program that draws here: "dot" (system Graphviz), "pygraphviz", or "browser" (only the explorer)."""
     forced = os.environ.get("AUTOLAB_LAYOUT")
     if forced:
         if forced not in ENGINES:
@@ -53,8 +54,8 @@ def which() -> str:
 def svg(dot_source: str) -> str:
     """Lay DOT source out and return one `<svg>` element, safe to put beside others on a page.
 
-    No XML prolog, comments, ids or `<a>` tooltips: mark what you want to find again with the DOT attribute `class`, or
-    by its `<title>`. The same engine gives the same text for the same source.
+    It has no XML prolog, comments, ids or `<a>` tooltips; to find an element again, use the DOT attribute `class` or
+    its `<title>`. The same engine gives the same text for the same source.
 
     Raises LayoutUnavailable when only a browser can draw, ValueError when the source is not DOT.
     """
@@ -82,23 +83,23 @@ def render(dot_source: str, format: str = "svg") -> bytes:
         why = "AUTOLAB_LAYOUT=browser is set" if os.environ.get("AUTOLAB_LAYOUT") else absent
         raise LayoutUnavailable(_advice(why))
     done = subprocess.run(command, input=dot_source.encode(), capture_output=True)
-    # `dot` may exit with 1 after a mere warning: what counts is a picture.
+    # `dot` may exit with 1 after a mere warning, so check for a picture instead.
     if done.stdout and (format != "svg" or done.stdout.rstrip().endswith(b"</svg>")):
         return done.stdout
     raise _failure(engine, done.returncode, done.stderr.decode(errors="replace"))
 
 
 def clean(picture: str) -> str:
-    """Strip from Graphviz's SVG what would clash or differ between pages: prolog, comments, ids, tooltips.
+    """Remove parts of Graphviz's SVG that would clash or differ between pages: prolog, comments, ids, tooltips.
 
     Gradients keep an id, since shapes refer to it; it is derived from the picture's content.
     """
     picture = re.sub(r"<!--.*?-->\s*", "", picture[picture.index("<svg") :], flags=re.DOTALL)
     picture = picture.replace(
         "<title>%3</title>\n", ""
-    )  # what Graphviz 2.43 calls a graph without a name
+    )  # Graphviz 2.43's name for a graph without a name
     picture = re.sub(r"<a\b[^>]*>\n?|</a>\n?", "", picture)
-    # Graphviz counts gradients through all pictures that a process draws: here they are 0, 1 ... of this picture.
+    # Graphviz numbers gradients across all pictures of a process; renumber them from 0 for this picture.
     used = {
         name: number
         for number, name in enumerate(dict.fromkeys(re.findall(r"url\(#([^)]+)\)", picture)))
@@ -108,7 +109,7 @@ def clean(picture: str) -> str:
         def replace(attribute: re.Match[str]) -> str:
             return f' id="{used[attribute[1]]}"' if attribute[1] in used else ""
 
-        # Graphviz 2.43 writes "transparent", which is no SVG colour, where newer ones write "none".
+        # Graphviz 2.43 writes "transparent", which is not an SVG colour; newer versions write "none".
         return re.sub(r'\sid="([^"]*)"', replace, tag[0]).replace('"transparent"', '"none"')
 
     picture = re.sub(r"<[^/][^>]*>", numbered, picture)
@@ -118,19 +119,19 @@ def clean(picture: str) -> str:
 
 
 class _Process:
-    """pygraphviz in a process of its own, which is started when it is needed first and kept."""
+    """pygraphviz in a separate process, which is started when first needed and then reused."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
-        self.of = 0  # the process that has started it: one that was forked needs its own
+        self.of = 0  # id of the process that started it: a forked process needs its own
 
     def begin(self) -> None:
-        """Start it where there is none. It gets ready by itself; `problem` waits for it."""
+        """Start it if it is not running. It initialises in the background; `problem` waits for it."""
         if self.process is not None and self.of == os.getpid():
             return
         program = Path(__file__).parent / "pygraphviz_process.py"
-        # An interrupt of the kernel is none of it: the next picture is drawn by the same process.
+        # An interrupt of the kernel must not reach it, because it also draws the next picture.
         pipes = {
             "stdin": subprocess.PIPE,
             "stdout": subprocess.PIPE,
@@ -141,7 +142,7 @@ class _Process:
         atexit.register(self.end)
 
     def end(self) -> None:
-        """Let it go: it ends when nothing can come any more."""
+        """Release the process: it ends when no more input can come."""
         process, self.process = self.process, None
         if process is not None and self.of == os.getpid():
             process.kill()
@@ -149,12 +150,12 @@ class _Process:
         atexit.unregister(self.end)
 
     def problem(self) -> str:
-        """Why pygraphviz cannot draw here, or ""."""
+        """Return why pygraphviz cannot draw here, or ""."""
         with self.lock:
             return self._answer(b"")[1].decode() if self._new() else ""
 
     def draw(self, dot_source: str, format: str) -> bytes:
-        """Return the picture. Raises ValueError when it cannot be drawn, RuntimeError when Graphviz crashed."""
+        """Return the picture. Raises ValueError if it cannot be drawn, RuntimeError if Graphviz crashed."""
         kind, source = format.encode(), dot_source.encode()
         with self.lock:
             if self._new():
@@ -165,7 +166,7 @@ class _Process:
         raise _failure("pygraphviz", 1, answer.decode(errors="replace"))
 
     def _new(self) -> bool:
-        """Return whether it has yet to say that it is ready."""
+        """Return whether it has not yet reported that it is ready."""
         self.begin()
         before, self.greeted = self.greeted, True
         return not before
@@ -186,7 +187,7 @@ class _Process:
             code = process.wait()
             self.end()
             raise _failure("pygraphviz", code, "") from None
-        except BaseException:  # interrupted: what it answers now is not for the next picture
+        except BaseException:  # interrupted: the pending answer does not belong to the next picture
             self.end()
             raise
 
@@ -196,7 +197,7 @@ _pygraphviz = _Process()
 
 @functools.cache
 def _pygraphviz_problem() -> str:
-    """Why pygraphviz cannot draw here, or "". Where it is not installed no process is started to find out."""
+    """Return why pygraphviz cannot draw here, or "". If it is not installed, no process is started."""
     if importlib.util.find_spec("pygraphviz") is None:
         return "it is not installed"
     try:
@@ -206,9 +207,9 @@ def _pygraphviz_problem() -> str:
 
 
 def begin() -> None:
-    """Something will be drawn soon: what draws gets ready meanwhile."""
+    """Prepare the layout program in the background, because something will be drawn soon."""
     if os.environ.get("AUTOLAB_LAYOUT", "pygraphviz") == "pygraphviz" and not shutil.which("dot"):
-        with contextlib.suppress(OSError):  # `which` finds out why
+        with contextlib.suppress(OSError):  # `which` reports the reason later
             if importlib.util.find_spec("pygraphviz"):
                 _pygraphviz.begin()
 

@@ -1,4 +1,4 @@
-"""What an object gives a notebook to show: a picture where one can be drawn here, and always text."""
+"""The mime bundle that an object gives a notebook: a picture if one can be drawn here, and always text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def picture_bundle(dot_source: str, boxes: int, text: str) -> dict[str, str]:
     """Return the mime bundle of a graph: `image/svg+xml`, so that a saved notebook shows it with no kernel, and
     `text/plain`.
 
-    boxes: how many nodes the graph has. Where no picture can be made the text says why; nothing is raised, because
+    boxes: number of nodes in the graph. If no picture can be made, the text says why; nothing is raised, because
     a notebook would show the traceback instead of the text.
     """
     if boxes > DRAWN_UP_TO:
@@ -30,10 +30,9 @@ def picture_bundle(dot_source: str, boxes: int, text: str) -> dict[str, str]:
 
 
 def instead(bundle: Bundle, widget: object, what: str, picture: str = "") -> Bundle:
-    """Return a widget's mime bundle with what stands in its place on pages that cannot show it; None where there is
-    none.
+    """Return a widget's mime bundle with a replacement for pages that cannot show widgets; None if there is none.
 
-    picture: SVG, "" where there is none. GitHub, nbconvert and a trusted notebook show it.
+    picture: SVG, "" if there is none. GitHub, nbconvert and a trusted notebook show it.
     what: what the widget is, "a graph to step through".
     """
     if bundle is not None:
@@ -44,6 +43,6 @@ def instead(bundle: Bundle, widget: object, what: str, picture: str = "") -> Bun
 
 
 def invitation(text: str) -> str:
-    """Return what is there, and what to do to see it. Of a notebook that it does not trust JupyterLab shows neither
+    """Return a sentence about what is missing and how to see it. In an untrusted notebook JupyterLab shows neither
     widgets nor SVG, only this sentence."""
     return f"{text}: run this cell in Jupyter (Shift+Enter) to see it."

@@ -1,4 +1,4 @@
-"""A network as a graphviz picture in which modules are boxes that stand for what is in them."""
+"""Draw a network as a graphviz picture in which each module is a box that stands for its operations."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def draw(
     params: Mapping[str, Any] | None = None,
     namespace: Mapping[str, Any] | None = None,
 ) -> Picture:
-    """Return the graph behind a result with its modules closed: one box for each, with its type, number of operations
-    and parameters, and the shape of its result; lines between the same two boxes are one, with their number.
+    """Return the graph behind a result with its modules closed. Each is one box with its type, number of operations and
+    parameters, and the shape of its result; lines between the same two boxes are merged and show their number.
 
     source   : a tensor of autolab or PyTorch, a list of them, a recording, or a Trace.
     expanded : modules that are drawn open, by path ("layer1", "layer1.0"); "all"; None: as `explore` begins. A graph
@@ -63,7 +63,7 @@ def draw(
 
 
 def _level(trace: Trace, folding: Folding, folded: Folded, frame: str | None) -> list[str]:
-    """Return the boxes and frames right inside an open part."""
+    """Return the boxes and frames directly inside an open part."""
     roots, lines = set(trace.meta.get("roots", ())), []
     for key, box in folded.boxes.items():
         if box.frame == frame:

@@ -1,5 +1,5 @@
-"""One visual language for graphviz, widgets and matplotlib: Okabe and Ito's colours, and never a colour alone. Every
-colour of the project stands here; scripts and style sheets name them (`widgets/assets.py` hands them over).
+"""The colours of graphviz, widgets and matplotlib: Okabe and Ito's, and never a colour as the only sign. Every colour
+of the project is defined here; scripts and style sheets use its name (`widgets/assets.py` passes them on).
 
 Source: M. Okabe and K. Ito, Color Universal Design (2008), https://jfly.uni-koeln.de/color/
 """
@@ -14,8 +14,8 @@ YELLOW, SKY, PURPLE, ORANGE, BLACK = "#F0E442", "#56B4E9", "#CC79A7", "#E69F00",
 FORWARD = "#0B5FC0"  # values: solid lines
 BACKWARD = "#B3470A"  # gradients: dashed lines, arrows reversed
 NEGATIVE, POSITIVE = "#7B3294", "#1B7837"  # the sign of a number
-LEAF = "#197A48"  # a leaf that wants a gradient: bold border
-DATA = "#767676"  # a leaf that does not, and constants: plain border
+LEAF = "#197A48"  # a leaf that requires grad: bold border
+DATA = "#767676"  # a leaf that does not require grad, and constants: plain border
 SAVED = YELLOW  # a saved tensor: a tab on its node
 FROZEN = SKY  # dash-dot border
 BAD = PURPLE  # errors and NaN: thick double border
@@ -30,16 +30,16 @@ NEVER = ("#ffffff", "#9a9a9a")  # dotted (paper, dots): no gradient comes here
 PARTIAL, RETURNED = (
     ("#f6cdb0", "#eca97c"),
     ("#fbe6bd", ORANGE),
-)  # striped: some of a gradient; one that was handed back
+)  # striped: a partial gradient; a returned gradient
 FREED, FADED = (
     ("#ececec", "#c4c4c4"),
     ("#fbf8d0", "#d9cf5a"),
-)  # hatched (paper, stripe): freed, or waiting; a saved tensor that is gone
+)  # hatched (paper, stripe): freed, or waiting; a freed saved tensor
 WORK, WORK_BACK = "#cfe3f0", "#f6d9c4"  # a kernel on its device, forward and backward
 
 FIXED = {
     "blue": BLUE,
-    "blue-deep": "#00588a",  # the pointer is on a blue button
+    "blue-deep": "#00588a",  # for a blue button under the pointer
     "vermillion": VERMILLION,
     "partial": PARTIAL[0],
     "partial-stripe": PARTIAL[1],
@@ -62,7 +62,7 @@ FIXED = {
     "freed-stripe": FREED[1],
     "padding": "#f2f2f2",
     "padding-stripe": "#dcdcdc",
-    "field": "#1fbf92",  # around what a number has seen; lies on blue, white and vermillion cells
+    "field": "#1fbf92",  # frame of a receptive field; visible on blue, white and vermillion cells
     "bad-line": BAD,
     "not-a-number": NOT_A_NUMBER,
 }
@@ -139,7 +139,7 @@ def css() -> str:
     """Return the colours as CSS variables of a widget: light ones on its host, dark ones where `data-theme` says so."""
 
     fixed = (f"--{name}: {color};" for name, color in FIXED.items())
-    # On paper, too, colours are what is to be seen.
+    # Print colours too, because they carry meaning.
     exact = "print-color-adjust: exact; -webkit-print-color-adjust: exact;"
     return f':host {{ {exact} {" ".join([*fixed, *_variables(0)])} }}\n[data-theme="dark"] {{ {" ".join(_variables(1))} }}\n'
 
@@ -161,7 +161,7 @@ def _variables(theme: int) -> Iterator[str]:
 
 
 def ink(colour: Sequence[float]) -> str:
-    """Black or white, whichever contrasts more with the colour (at least 4.5:1). Source: WCAG 2.2, relative
+    """Return black or white, whichever contrasts more with the colour (at least 4.5:1). Source: WCAG 2.2, relative
     luminance."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

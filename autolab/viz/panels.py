@@ -1,4 +1,4 @@
-"""What the pictures of networks share: numbers out of either library's tensors, colour scales, and a mosaic of
+"""Helpers shared by the matplotlib pictures: numbers from either library's tensors, colour scales, and a grid of
 images."""
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def numbers(value: Any, where: str) -> np.ndarray:
 
 
 def whole(value: Any, where: str, least: int = 1) -> int:
-    """`value`, checked to be an int of at least `least`."""
+    """Return `value`, checked to be an int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise fail(
             ValueError,
@@ -95,13 +95,13 @@ def chosen(indices: Any, count: int, where: str, most: int) -> list[int]:
 
 
 def how_many(shown: int, count: int, things: str) -> str:
-    """ "6 filters", or "8 of 64 filters" when not all are drawn."""
+    """Return "6 filters", or "8 of 64 filters" if not all are drawn."""
     text = f"{shown} of {count} {things}" if shown < count else f"{count} {things}"
     return text.removesuffix("s") if count == 1 else text
 
 
 def broken(array: np.ndarray) -> str:
-    """ ", 3 NaN or infinite" when there are such numbers, else nothing."""
+    """Return ", 3 NaN or infinite" if there are such numbers, else ""."""
     count = int((~np.isfinite(array)).sum()) if array.dtype.kind == "f" else 0
     return f", {count} NaN or infinite" if count else ""
 
@@ -124,7 +124,7 @@ def signed_scale(array: np.ndarray) -> tuple[Any, Any]:
 
 
 def axes(ax: Any, width: float, height: float) -> Any:
-    """`ax`, checked, or the Axes of a new figure of that size in inches."""
+    """Return `ax`, checked, or the Axes of a new figure of that size in inches."""
     if ax is None:
         return matplotlib("pyplot").subplots(figsize=(width, height), layout="constrained")[1]
     if not hasattr(ax, "imshow"):
@@ -182,5 +182,5 @@ def mosaic(
 
 
 def colour_bar(ax: Any, label: str) -> None:
-    """The scale of the images in `ax`, which all share one."""
+    """Add the scale of the images in `ax`, which all share one."""
     ax.figure.colorbar(ax.get_images()[0], ax=ax, label=label, fraction=0.08, aspect=30)

@@ -1,4 +1,4 @@
-"""A profile as a picture: which ops took the time, and when each ran."""
+"""Draw a profile: which ops took the time, and when each ran."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _KINDS = {
     "op": (palette.FORWARD, ""),
     "backward": (palette.BACKWARD, "///"),
     "your block": (palette.LEAF, "..."),
-}  # colour and hatch: a kind is known in print too
-_CHARACTERS = 85  # that fit into the width of the timeline, at the size of its labels
-_SHORTEST = 4  # characters: a bar too narrow for them carries no name
+}  # colour and hatch, so that a kind is recognisable in print
+_CHARACTERS = 85  # number that fits into the width of the timeline, at the size of its labels
+_SHORTEST = 4  # characters: a narrower bar has no label
 
 
 def plot_profile(
@@ -24,12 +24,12 @@ def plot_profile(
 ) -> Any:
     """Draw a profile and return its two matplotlib Axes.
 
-    prof      : what `profile()` measured (autolab's or PyTorch's), or its events().
+    prof      : the result of `profile()` (autolab's or PyTorch's), or its events().
     row_limit : how many names get a bar, those with the most time of their own.
     axes      : two Axes to draw into; default: a new figure.
 
-    Above, a bar per name: the filled part is its own time, the pale one what the calls inside it took as well. Below,
-    every call on a time axis, calls inside it under it; at the bottom what the calls had a GPU do, and when (only a
+    Above, a bar per name: the filled part is its own time, the pale part the time of the calls inside it. Below, every
+        call on a time axis, with the calls inside it underneath; at the bottom the GPU's kernels and copies (only a
     simulated GPU is timed). Raises TypeError or ValueError naming the argument that does not fit."""
     events = _events(prof)
     if isinstance(row_limit, bool) or not isinstance(row_limit, int) or row_limit < 1:
@@ -66,7 +66,7 @@ def _events(prof: Any) -> Any:
 
 
 def _called(event: Any) -> bool:
-    """Return whether it is a call on the CPU; what runs on a device is known by the call that launched it."""
+    """Return whether it is a call on the CPU; work on a device is shown with the call that launched it."""
     return event.device_type.name == "CPU"
 
 
@@ -83,7 +83,7 @@ def _figure(rows: int, depth: float) -> Any:
 
 
 def kind(event: Any) -> str:
-    """Return what an event or an average is: an "op", "backward" (a node, or the engine running it), or "your
+    """Return the kind of an event or an average: an "op", "backward" (a node, or the engine running it), or "your
     block"."""
     if event.is_user_annotation:
         return "your block"
@@ -91,7 +91,7 @@ def kind(event: Any) -> str:
 
 
 def short(name: str) -> str:
-    """Return the name without the namespaces that every name has."""
+    """Return the name without the namespaces that all names share."""
     return ("engine: " if name.startswith(_ENGINE) else "") + name.removeprefix(_ENGINE).rpartition(
         "::"
     )[2]
@@ -127,7 +127,7 @@ def _draw_bars(ax: Any, averages: list[Any], hidden: int, title: str) -> None:
     ax.set_ylim(len(averages) - 0.5, -0.5)
     ax.set_xlim(
         0, max(average.cpu_time_total for average in averages) / size * 1.4
-    )  # room for the words at the longest
+    )  # room for the longest label
     ax.set(title=title, xlabel=f"time in {unit}: own (filled), with the calls inside (pale)")
     if hidden:
         ax.text(
@@ -154,11 +154,11 @@ def _depths(events: Any) -> list[int]:
 
 
 def _queues(events: Any) -> dict[tuple[int, int], list[Any]]:
-    """Return what ran on devices, by device and stream."""
+    """Return the kernels and copies on devices, by device and stream."""
     queues: dict[tuple[int, int], list[Any]] = {}
     for event in events:
         for kernel in event.kernels:
-            if hasattr(kernel, "start"):  # PyTorch's do not say when
+            if hasattr(kernel, "start"):  # PyTorch's kernels have no start time
                 queues.setdefault((kernel.device, kernel.stream), []).append(kernel)
     return dict(sorted(queues.items()))
 

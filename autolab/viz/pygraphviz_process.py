@@ -1,9 +1,8 @@
-"""Run as a program: lays out with pygraphviz what comes in, one graph after the other, until nothing comes; see
-`layout.py`.
+"""A program that draws graphs with pygraphviz, one after the other, until its input ends; see `layout.py`.
 
-First it says why pygraphviz cannot be loaded, or nothing. A request is the lengths of a format and of DOT source, then
-both; an answer whether that was drawn, a length, and the picture or what Graphviz said about it. Wheels of pygraphviz
-need glib and X11 libraries that bare servers lack.
+It first writes why pygraphviz cannot be loaded, or nothing. A request consists of the lengths of a format and of DOT
+source, then both; an answer of a success flag, a length, and the picture or Graphviz's message. Wheels of pygraphviz
+need glib and X11 libraries, which minimal servers lack.
 """
 
 import os
@@ -22,7 +21,7 @@ def draw(pygraphviz, source, kind):
 
 def main():
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    said = tempfile.TemporaryFile()  # Graphviz writes to stderr as it pleases
+    said = tempfile.TemporaryFile()  # Graphviz writes to stderr itself
     for stream in (1, 2):
         os.dup2(said.fileno(), stream)
 
@@ -34,7 +33,8 @@ def main():
         import pygraphviz
         from pygraphviz import graphviz
 
-        graphviz.gvContextWithBuiltins()  # before parsing: it makes a node's name the label of nodes that have none
+        # before parsing: it makes a node's name the label of nodes without one
+        graphviz.gvContextWithBuiltins()
     except ImportError as error:
         return answer(False, str(error).encode())
     answer(True, b"")
@@ -48,8 +48,8 @@ def main():
             ValueError,
             TypeError,
             pygraphviz.DotError,
-        ):  # TypeError: how pygraphviz fails on a format it does not know
-            picture = b""  # Graphviz itself has said why
+        ):  # TypeError: pygraphviz's error for an unknown format
+            picture = b""  # Graphviz itself has written the reason
         os.lseek(said.fileno(), 0, os.SEEK_SET)
         answer(bool(picture), picture or said.read())
 

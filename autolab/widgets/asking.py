@@ -1,4 +1,4 @@
-"""Questions that an explorer asks: what follows is hidden until the learner has answered."""
+"""Questions in an explorer: later steps are hidden until the learner has answered."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Answer:
-    """What the learner answered to one question of an explorer; `Explorer.ask` returns it.
+    """The learner's answer to one question of an explorer; `Explorer.ask` returns it.
 
-    answer  : what was given last, as it was typed or chosen; "" before that.
-    right   : whether that is right; None before anything was given.
-    tries   : how often an answer was given.
+    answer  : the latest answer, as it was typed or chosen; "" if there is none.
+    right   : whether it is right; None if there is none.
+    tries   : number of answers given.
     given_up: whether "Show me" was pressed.
 
     Example:
@@ -42,7 +42,7 @@ class Answer:
         self.given_up = False
 
     def _take(self, reply: Mapping[str, Any]) -> None:
-        """Note what the page says that was answered."""
+        """Store the page's report about an answer."""
         before = self.tries, self.given_up
         self.answer, self.tries, self.right = (
             str(reply["answer"]),
@@ -74,12 +74,12 @@ class Answer:
 
 
 class Asking(Displayed):
-    """The part of an Explorer that asks. The page checks the answers, with a kernel or without.
+    """The part of an Explorer that asks questions. The page checks the answers, with a kernel or without.
 
-    questions: what was asked, as `trace.questions.Question` has it, each with an `id`.
+    questions: the questions as `trace.questions.Question` has them, each with an `id`.
     replies  : id -> {"answer", "right", "tries", "shown", "over"}, as the page writes them.
-    asked    : the ids of the questions that are open, in the order in which they are put; hidden is what comes after
-               the first frame that would tell one of their answers.
+    asked    : the ids of the open questions, in the order in which they are asked; all frames from the first that gives
+        away an answer are hidden.
     """
 
     questions = t.List(t.Dict()).tag(sync=True)
@@ -102,15 +102,15 @@ class Asking(Displayed):
         step: int | None = None,
         id: str = "",
     ) -> Answer:
-        """Ask the learner, and hide what follows until the answer is right or "Show me" was pressed.
+        """Ask the learner a question. Later steps are hidden until the answer is right or "Show me" was pressed.
 
-        node   : a tensor that has a name in your code, a name, or a node's name as it is shown.
-        kind   : "value" or "shape" of a result; "grad": its gradient after a backward pass; "state": what has become of
-                 its gradient then; "next": which operation runs after it.
+        node   : a tensor that has a name in your code, a name, or a node's displayed label.
+        kind   : "value" or "shape" of a result; "grad": its gradient after a backward pass; "state": the state of its
+            gradient then; "next": which operation runs after it.
         text   : the question in your own words, `code` between backquotes; "" for the explorer's.
-        because: answer -> one sentence on what is wrong about it, said in the place of the explorer's own.
-        step   : asks about what comes after this step, counted from 0; None: after the one shown. Where nothing does,
-                 from the beginning.
+        because: answer -> one sentence about what is wrong with it, shown instead of the explorer's own.
+        step   : ask about the steps after this one, counted from 0; None: after the current step. If nothing follows,
+            start from the beginning.
         id     : with a name, the answers are kept in `autolab.progress`.
 
         Numbers are right within 0.5 %; products, fractions and powers are taken (`2*3*4`). Several questions come in
@@ -142,7 +142,7 @@ class Asking(Displayed):
         ).to_json()
         asked["id"] = f"q{len(self.questions) + 1}"
         asked["text"] = text or asked["text"]
-        # The first that fits is said: whoever asks knows better than the explorer what is to be said.
+        # The first match is shown, so the author's sentences come before the explorer's own.
         asked["wrong"] = [
             *([str(given), why] for given, why in (because or {}).items()),
             *asked["wrong"],
@@ -162,7 +162,7 @@ class Asking(Displayed):
         return reply
 
     def _called(self, node: Any) -> str:
-        """Return what a node is called, of whatever names it."""
+        """Return a node's label, given anything that identifies the node."""
         if isinstance(node, str):
             return node
         if not reader.is_tensor(node):
@@ -182,13 +182,13 @@ class Asking(Displayed):
         return self.__dict__.setdefault("_answers_by_id", {})
 
     def _ask_nothing(self) -> None:
-        """Another trace is shown: what was asked about this one is over."""
+        """Close all questions, because another trace is shown."""
         self.__dict__.pop("_answers_by_id", None)
         self.questions, self.replies, self.asked = [], {}, ""
 
     @property
     def _held(self) -> int | None:
-        """The last step that may be seen while something is asked; None for all."""
+        """Return the last step that may be seen while a question is open; None for all."""
         until = [asked["until"] for asked in self.questions if asked["id"] in self.asked.split()]
         return min(until, default=None)
 

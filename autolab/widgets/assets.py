@@ -1,4 +1,5 @@
-"""The widgets' scripts and styles: what `frontend/` builds into `static/`, with the colours and words of Python."""
+"""The widgets' scripts and styles: the files that `frontend/` builds into `static/`, plus colours and texts from
+Python."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ def constants(name: str) -> str:
 
 @functools.cache
 def style(name: str) -> str:
-    """Return the style sheet of a widget after the colours as CSS variables; the colours alone where it has none."""
+    """Return a widget's style sheet after the colours as CSS variables; only the colours if it has no style sheet."""
     path = STATIC / f"{name}.css"
     return palette.css() + (path.read_text(encoding="utf-8") if path.exists() else "")
 
@@ -53,8 +54,8 @@ def _read(file: str) -> str:
 
 @functools.cache
 def loader(name: str) -> str:
-    """Return what anywidget gets as the script of a widget: it loads `module(name)`, which the widget has in `_script`,
-    once for each page. A browser keeps all modules for as long as the page is there: a cell run fifty times would leave
+    """Return the script that anywidget gets for a widget: it loads `module(name)`, stored in the widget's `_script`,
+    once per page. A browser keeps every module as long as the page is open, so a cell run fifty times would keep
     fifty."""
     return _LOADER % f"{name} {hashlib.sha1(module(name).encode()).hexdigest()[:12]}"
 

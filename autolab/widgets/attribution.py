@@ -1,5 +1,4 @@
-"""Which numbers a result depends on most, by its gradient: drawn on the image, the table or the words they came
-from."""
+"""Show by gradient which numbers a result depends on most: on the image, table or words that they came from."""
 
 from __future__ import annotations
 
@@ -18,13 +17,13 @@ from ..trace.values import number, short
 from ..viz import palette
 from . import heat
 
-MOST_DRAWN = 8  # tensors; of more, those that hold the numbers of the table
+MOST_DRAWN = 8  # tensors; if there are more, draw those with the numbers in the table
 MOST_CELLS = 4096  # numbers of one tensor that are drawn
 _FRAME = f"outline:1px solid {palette.DATA};outline-offset:-1px"  # inside: a notebook's output cuts off what is outside
 
 
 class Entry(NamedTuple):
-    """One number: the name of its tensor, its place there, itself, the gradient at it, and its score."""
+    """One number: its tensor's name, its index, its value, its gradient, and its score."""
 
     name: str
     at: tuple[int, ...]
@@ -36,8 +35,8 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Blame:
-    """What `blame` found. `scores` and `gradients`: arrays of the shapes of the inputs, by name; `top`: the numbers
-    with the largest scores, signs aside; `share`: the part of all scores (absolute values) that each tensor has."""
+    """The result of `blame`. `scores` and `gradients`: arrays of the shapes of the inputs, by name; `top`: the numbers
+    with the largest absolute scores; `share`: each tensor's part of the sum of absolute scores."""
 
     method: str
     values: dict[str, np.ndarray]
@@ -48,13 +47,13 @@ class Blame:
 
     @property
     def share(self) -> dict[str, float]:
-        """The part of all scores, signs aside, that each tensor has; the parts add up to 1."""
+        """Return each tensor's part of the sum of absolute scores; the parts add up to 1."""
         sums = {name: float(np.abs(scores).sum()) for name, scores in self.scores.items()}
         return {name: part / (sum(sums.values()) or 1.0) for name, part in sums.items()}
 
     @property
     def _shares(self) -> str:
-        """How all scores are shared out: among the tensors, or between the table and the rest of the only one."""
+        """Return the shares of all scores: by tensor, or of the table and the rest if there is only one tensor."""
         share, rest = self.share, len(self.scores) - MOST_DRAWN
         if not any(share.values()):
             return "All scores are 0"
@@ -77,7 +76,7 @@ class Blame:
 
     @property
     def words(self) -> str:
-        """What a score says."""
+        """Return the sentence that explains a score."""
         if self.method == "gradient":
             return "gradient: how much the result changes for each unit that the number changes, as long as that is little"
         return "gradient times input: about how much of the result would go if the number were 0 (exact where the result is linear in it)"
@@ -138,8 +137,7 @@ class Blame:
         )
 
     def _drawn(self, name: str, scale: float) -> str:
-        """Return the scores where the numbers are: words for labelled rows, cells for tables, small squares for
-        images."""
+        """Return the scores drawn in place: words for labelled rows, cells for tables, small squares for images."""
         scores, values = self.scores[name], self.values[name]
         if name in self.labels:
             sums = scores.reshape(len(scores), -1).sum(1)
@@ -151,7 +149,7 @@ class Blame:
             )
         table = np.squeeze(scores)
         if table.ndim == 3 and table.shape[0] <= 4:
-            table = table.sum(0)  # an image: its channels together
+            table = table.sum(0)  # an image: sum over its channels
         if table.ndim > 2 or table.size > MOST_CELLS or table.size == 0:
             return f"<div>{scores.size:,} numbers of shape {tuple(scores.shape)}: too many dimensions to draw</div>"
         table = np.atleast_2d(table)
@@ -184,8 +182,8 @@ class Blame:
 
 
 def _grey(values: np.ndarray, shape: tuple[int, ...], side: int, name: str) -> str:
-    """Return the image itself, to be seen beside its scores: white its largest number. "" where it has not the shape of
-    the picture."""
+    """Return the image in grey, to show beside its scores; its largest number is white. Return "" if its shape is not
+    the picture's."""
     image = np.squeeze(values)
     image = image.mean(0) if image.ndim == 3 else image
     low, high = float(image.min()), float(image.max())
@@ -341,7 +339,7 @@ def _place(entry: Entry) -> str:
 
 
 def _look(score: float, scale: float) -> str:
-    """CSS of a word or a cell: its colour, and words that are read on it."""
+    """Return the CSS of a word or a cell: its colour, and a text colour that is readable on it."""
     paper = heat.color(float(score), scale)
     ink = palette.ink([part / 255 for part in bytes.fromhex(paper[1:])])
     return f"background:{paper};color:{ink};padding:1px 5px;border-radius:3px"

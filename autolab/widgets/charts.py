@@ -1,4 +1,4 @@
-"""The dashboard's curves as one still picture, for notebooks that are read without a kernel."""
+"""Draw the dashboard's curves as one static picture, for notebooks that are read without a kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = {
 
 
 def ticks(low: float, high: float, count: int = 4) -> list[float]:
-    """About `count` round numbers between low and high; `ticks` in charts.js is the same function."""
+    """Return about `count` round numbers between low and high; `ticks` in charts.js is the same function."""
     span = (high - low) or abs(high) or 1.0
     size = 10.0 ** math.floor(math.log10(span / count))
     step = next(size * m for m in (1, 2, 5, 10) if size * m * count >= span * 0.999)

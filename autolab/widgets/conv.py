@@ -25,7 +25,7 @@ MOST_SIDE, MOST_PADDED, MOST_KERNEL = (
     16,
     24,
     7,
-)  # pixels along one side that can still be told apart in a cell
+)  # pixels along one side that still fit a readable cell
 MOST_CHANNELS, MOST_FILTERS = 4, 8
 MOST_PRODUCTS = 8000  # all products of all steps: 400 kB in the notebook
 DIRECTIONS = ("forward", "backward")
@@ -42,8 +42,8 @@ class ConvExplorer(Displayed):
     stride, padding, dilation, groups : as for `torch.nn.functional.conv2d`; padding may be "same" or "valid".
     gradient : (O, H', W'): what `backward` starts with, d loss / d output; ones (as from `output.sum()`) when None.
 
-    Step s is about output number s, row by row and filter by filter. Forward it is the sum of the products of window
-    and kernel; backward it sends its gradient to both, where the contributions add up. Everything is computed once, in
+    Step s shows output number s, row by row and filter by filter. Forward, it is the sum of the products of window and
+    kernel; backward, it sends its gradient to both, where the contributions add up. Everything is computed once, in
     float64, by the engine; nothing below needs the kernel of the notebook. Each of these is set from either side:
 
     step      : from 0; a number outside is moved to the nearest step.
@@ -108,7 +108,7 @@ class ConvExplorer(Displayed):
     def to_html(
         self, path: str | os.PathLike[str], title: str = "Convolution, step by step"
     ) -> Path:
-        """Write the widget, as it stands now, to one HTML file without need of kernel or network; returns the path."""
+        """Write the widget in its present state to one HTML file that needs no kernel or network; return the path."""
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
@@ -129,7 +129,7 @@ class ConvExplorer(Displayed):
 
 @dataclass(frozen=True)
 class _Conv:
-    """What one convolution is made of, as float64 tensors of full rank; `pads` are top, bottom, left, right."""
+    """The float64 tensors of one convolution, in full rank; `pads` are top, bottom, left, right."""
 
     image: Any
     weight: Any
@@ -195,7 +195,7 @@ def _read(
 
 
 def _tensor(name: str, values: Any) -> Any:
-    """Return a float64 tensor of our own, whichever library the numbers come from."""
+    """Return the values as a float64 tensor of autolab, whichever library they come from."""
     if hasattr(values, "detach"):
         values = values.detach().cpu().double().numpy()
     try:
@@ -318,7 +318,7 @@ def walk(conv: _Conv, gradient: Any = None) -> dict[str, Any]:
 
 
 def _digits(value: Any) -> Any:
-    """Seven digits, all that a float32 has; NaN and inf as words; -0 as 0."""
+    """Return a number with seven digits, all that a float32 has; NaN and inf as words; -0 as 0."""
     return number(float(f"{value + 0.0:.7g}"))
 
 
@@ -335,8 +335,8 @@ CELL, SMALL, GAP, TOP = 44, 22, 44, 26
 
 
 def still(data: dict[str, Any], step: int) -> str:
-    """Return one SVG picture of a step: first channel that the filter reads, its kernel there, all of the output of
-    that filter, window framed."""
+    """Return one SVG picture of a step: the first channel that the filter reads, its kernel there, the filter's whole
+    output, with the window framed."""
     frame = data["frames"][step]
     o, r, c = frame["cell"]
     _, rows, columns = data["output_shape"]
@@ -399,7 +399,7 @@ def _cells(table: list[list[Any]], x: int, size: int) -> str:
 
 
 def brief(value: Any) -> str:
-    """Few characters, to fit into a cell: .125, 5e-3; `cellText` in static/conv.js is the same function."""
+    """Return a number short enough for a cell: .125, 5e-3; `cellText` in static/conv.js is the same function."""
     text = short(value)
     if isinstance(value, str) or value == 0:
         return text

@@ -1,5 +1,4 @@
-"""The training dashboard: curves of a training while it runs, and the means to pause it and change its learning
-rate."""
+"""The training dashboard: curves of a running training, and controls to pause it and change its learning rate."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ PERIOD = 0.1  # seconds between two updates of the browser
 
 
 class TrainingDashboard(Displayed):
-    """Shows a training while it runs; pauses, steps and stops it, and changes its learning rate in mid-run.
+    """Shows a training while it runs; can pause, step and stop it, and change its learning rate during the run.
 
     training  : an iterable of records, such as a generator that trains one step, or one epoch, for each:
                 {"epoch", "step", "train_loss", "val_loss", "train_accuracy", "val_accuracy" (0 to 1), "learning_rate",
@@ -67,11 +66,11 @@ class TrainingDashboard(Displayed):
     data = t.Dict().tag(sync=True)
     pictures = t.Dict().tag(sync=True)
     error = t.Unicode("").tag(sync=True)
-    _reader: int | None  # the thread that copies the optimizer's rates to `learning_rates` just now
+    _reader: int | None  # the thread that is copying the optimizer's rates to `learning_rates`
     live = t.Bool(True).tag(sync=True)
     unheard = t.Bool(False).tag(
         sync=True
-    )  # whether no button gets through, because a cell awaits the training
+    )  # whether the buttons are blocked because a cell awaits the training
 
     def __init__(
         self,
@@ -131,20 +130,20 @@ class TrainingDashboard(Displayed):
         self._run.run_blocking()
 
     def pause(self) -> None:
-        """Pause before the next record. Raises RuntimeError when the training is over."""
+        """Pause before the next record. Raises RuntimeError if the training is over."""
         self._run.ask("pause")
 
     def step(self) -> None:
-        """Take one record, then pause. Raises RuntimeError when the training is over."""
+        """Take one record, then pause. Raises RuntimeError if the training is over."""
         self._run.ask("step")
 
     def stop(self) -> None:
-        """End the training before the next record, for good. Raises RuntimeError when it is over."""
+        """End the training before the next record, for good. Raises RuntimeError if it is over."""
         self._run.ask("stop")
 
     @property
     def exception(self) -> BaseException | None:
-        """What the training raised, or None."""
+        """Return the exception that the training raised, or None."""
         return self._run.error
 
     # -- learning rates ----------------------------------------------------------------------------------------------
@@ -159,7 +158,7 @@ class TrainingDashboard(Displayed):
     def _set_rates(self, proposal: Any) -> list[float]:
         rates, now = [float(v) for v in proposal["value"]], self._rates()
         if self._reader == threading.get_ident():
-            return rates  # read from the optimizer: nothing to be set there
+            return rates  # just read from the optimizer, so there is nothing to set there
         if len(rates) != len(now):
             raise t.TraitError(
                 "learning_rates cannot be set: no optimizer= was given" if self.optimizer is None else
@@ -190,7 +189,7 @@ class TrainingDashboard(Displayed):
 
     @t.observe("learning_rates")
     def _rates_changed(self, _: Any) -> None:
-        if self.state != "running":  # else the thread that trains does it soon
+        if self.state != "running":  # otherwise the training thread does it soon
             self._update()
 
     # -- what the run says -------------------------------------------------------------------------------------------
@@ -221,11 +220,11 @@ class TrainingDashboard(Displayed):
             self._update()
         if turned:
             self.error = said
-            self.state = self._run.state  # last: who waits for it finds the rest in place
+            self.state = self._run.state  # last: code waiting for it finds everything else updated
 
     def _update(self) -> None:
         self.data = self.history.to_json()
-        # The kernel's thread for messages may set a rate at this moment: it must not be overwritten by the old one.
+        # The kernel's message thread may be setting a rate now, which the old value must not overwrite.
         self._reader = threading.get_ident()
         try:
             self.learning_rates = self._rates()
@@ -237,23 +236,22 @@ class TrainingDashboard(Displayed):
         try:
             if kind in ("run", "pause", "step", "stop"):
                 self._run.ask(kind)
-        except RuntimeError as error:  # a comm message has no cell to show a traceback in
+        except RuntimeError as error:  # an error in a comm message is not shown below any cell
             self.error = str(error)
         self.send({"kind": "done"})
 
     # -- shown without a kernel --------------------------------------------------------------------------------------
     def to_html(self, path: str | os.PathLike[str], title: str = "Training") -> Path:
-        """Write curves, numbers and pictures, as they stand now, to one HTML file without need of kernel or network;
-        returns the path."""
+        """Write the curves, numbers and pictures so far to one HTML file that needs no kernel or network; return the
+        path."""
         return html.write(path, [self], title=title)
 
     def export_state(self) -> dict[str, Any]:
-        """Return the state that a page without kernel needs: all that is known by now, and no control of the
-        training."""
+        """Return the state for a page without a kernel: everything known so far, without controls of the training."""
         return self.get_state() | {"live": False, "data": self.history.to_json()}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
-        # No times in it: a stored notebook must show the same on every run.
+        # Without times, because a stored notebook must show the same on every run.
         picture = still(self.history.to_json(), repr(self))
         return instead(
             super()._repr_mimebundle_(**kwargs), self, "a training to watch and to steer", picture

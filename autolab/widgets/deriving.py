@@ -1,4 +1,4 @@
-"""Paths of an explorer: the chain rule along each, one lit at a time."""
+"""Paths in an explorer: the chain rule along each path, highlighted one at a time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MOST_EDGES = 1000
 
 
 class Deriving(Asking):
-    """The part of an Explorer that knows local derivatives.
+    """The part of an Explorer that computes local derivatives.
 
-    local: edge id -> the derivative of its child by its parent as a matrix, numbers in the child by numbers in the
-    parent; {} until something asks.
-    ends : ids of the two nodes of which the paths are shown; [] for none.
+    local: edge id -> the derivative of its child with respect to its parent, as a matrix (numbers in the child, numbers
+        in the parent); {} until it is needed.
+    ends : ids of the two nodes whose paths are shown; [] for none.
     tried: the number that `what_if` changed, as a page shows it: {"node", "at", "value"}, node "lr" for the learning
     rate.
     """
@@ -33,11 +33,11 @@ class Deriving(Asking):
         """Show the paths from `leaf` to `result`, each with its product of local derivatives; they add up to the
         gradient.
 
-        leaf, result: tensors that have names in your code, or names of nodes; result None is what was explored.
+        leaf, result: tensors that have names in your code, or names of nodes; result None is the explored result.
 
         Returns the Paths: how many there are, the products, their sum, and how many multiplications it takes path by
-        path and in reverse mode. Raises ValueError where no gradient flows between the two, or no node is called so,
-        TypeError for what is no node's name.
+        path and in reverse mode. Raises ValueError if no gradient flows between the two or a name is unknown, TypeError
+        for anything that can't name a node.
 
         Example:
 
@@ -52,17 +52,17 @@ class Deriving(Asking):
         return found
 
     def what_if(self, node: Any, value: Any, at: int | tuple[int, ...] = ()) -> what_if.WhatIf:
-        """Change a number and run the graph again, and show it: before and after, and whether the gradient had said so.
+        """Change a number, run the graph again, and show before and after, with the change that the gradient predicted.
 
         node: a leaf or a constant, as a tensor that has a name in your code or the name of a node; "lr" for the
         learning rate of every `optimizer.step()`. value: a number, or an array of the node's shape. at: where in a
         tensor the number is; () for all of it.
 
-        Nothing of yours is changed, and steps, formulas and Details stay those of the recording. A page shows the
+        Your tensors are not changed, and steps, formulas and Details still show the recording. A page shows the
         change of one number.
 
-        Raises ValueError for what was not given but computed, for another shape, and where something on the way cannot
-        be run again (it says what); TypeError for what is no node's name.
+        Raises ValueError for a computed node, for another shape, and if an operation in between cannot be run again (it
+        says which); TypeError for anything that can't name a node.
 
         Example:
 
@@ -88,7 +88,7 @@ class Deriving(Asking):
         return found
 
     def _named(self, node: Any) -> str:
-        """Return the id of a node, of whatever names it; the last, where several are called so."""
+        """Return a node's id, given anything that identifies it; the last one if several have the same name."""
         wanted = self._called(node)
         found = [n.id for n in self.trace.nodes if wanted == n.label] or [
             n.id for n in self.trace.nodes if wanted in (n.id, n.name)
@@ -110,6 +110,6 @@ class Deriving(Asking):
             self.local = to_json(self._derivatives)
 
     def _export_local(self) -> dict[str, Any]:
-        """For a page without a kernel."""
+        """Compute the local derivatives for a page without a kernel."""
         few = len(self.trace.edges) <= MOST_EDGES
         return {"local": to_json(self._derivatives) if few else self.local}

@@ -1,5 +1,4 @@
-"""The ways of optimizers over a loss, and the loss on a plane through the start: what `landscape.py` shows, as plain
-data."""
+"""Compute the paths of optimizers, and the loss on a plane through their start, as plain data for `landscape.py`."""
 
 from __future__ import annotations
 
@@ -30,14 +29,14 @@ KNOWN: dict[str, Make] = {
 is."""
 
 SEARCHES = 30  # line searches that look for the lowest point
-FLAT = 1e-3  # of the slope at the start: less counts as level
+FLAT = 1e-3  # relative to the slope at the start: anything less counts as flat
 MOMENTA = ("momentum_buffer", "exp_avg")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One optimizer's way: a point in all numbers, loss, gradient and momentum (None where it has none) for each
-    step."""
+    """One optimizer's path: for each step the point in all numbers, the loss, gradient and momentum (None if it has
+    none)."""
 
     name: str
     points: list[np.ndarray] = field(default_factory=list)
@@ -47,7 +46,7 @@ class Run:
 
 
 def named(parameters: Any) -> dict[str, Any]:
-    """Return the parameters by name. Raises TypeError for what are none, ValueError where there are fewer than two
+    """Return the parameters by name. Raises TypeError for anything else, ValueError if there are fewer than two
     numbers."""
     pairs = parameters.items() if isinstance(parameters, Mapping) else enumerate(parameters)
     found = {str(name): p for name, p in pairs}
@@ -77,7 +76,7 @@ def flat(parameters: list[Any]) -> np.ndarray:
 
 
 def put(parameters: list[Any], numbers: np.ndarray) -> None:
-    """Write all numbers; by `.data`, so that no version counter hears of it."""
+    """Write all numbers through `.data`, so that no version counter changes."""
     at = 0
     for p in parameters:
         part = numbers[at : at + p.numel()].reshape(tuple(p.shape))
@@ -87,7 +86,7 @@ def put(parameters: list[Any], numbers: np.ndarray) -> None:
 
 @contextlib.contextmanager
 def untouched(parameters: list[Any]) -> Iterator[None]:
-    """Afterwards numbers, their version counters, `.grad` and the random stream are what they were."""
+    """Restore the numbers, their version counters, `.grad` and the random state after the block."""
     versions = [p._version for p in parameters]
     numbers, grads, state = (
         [p.detach().clone() for p in parameters],
@@ -106,7 +105,7 @@ def untouched(parameters: list[Any]) -> Iterator[None]:
 
 
 def loss_of(closure: Callable[[], Any]) -> Any:
-    """Return the loss as a tensor of one number. Raises TypeError where the function gives something else."""
+    """Return the loss as a tensor of one number. Raises TypeError if the function returns anything else."""
     loss = closure()
     if not isinstance(loss, Tensor) or loss.numel() != 1:
         got = (
@@ -123,7 +122,7 @@ def loss_of(closure: Callable[[], Any]) -> Any:
 
 
 def gradient(closure: Callable[[], Any], parameters: list[Any]) -> tuple[float, np.ndarray]:
-    """Loss and gradient where the parameters stand; `.grad` holds it afterwards."""
+    """Return loss and gradient at the parameters' present values; `.grad` holds the gradient afterwards."""
     for p in parameters:
         p.grad = None
     loss = loss_of(closure)
@@ -144,10 +143,9 @@ def descend(
     lr: float,
     steps: int,
 ) -> Run:
-    """Return where one optimizer comes from `start` in `steps` steps; it ends early where the loss is no number any
-    more."""
+    """Return one optimizer's path of `steps` steps from `start`; it ends early if the loss is not finite any more."""
     put(parameters, start)
-    manual_seed(0)  # a loss that draws random numbers draws the same for all
+    manual_seed(0)  # a loss with random numbers draws the same for all
     optimizer, run = make(parameters, lr), Run(name)
 
     def again() -> Any:
@@ -171,7 +169,7 @@ def descend(
 def bottom(
     closure: Callable[[], Any], parameters: list[Any], start: np.ndarray
 ) -> np.ndarray | None:
-    """Return the lowest point below `start`, found by line searches; None if the loss has none that is found soon."""
+    """Return the lowest point below `start`, found by line searches; None if none is found soon."""
     run = descend("LBFGS", KNOWN["LBFGS"], closure, parameters, start, 1.0, SEARCHES)
     steep = [float(np.linalg.norm(gradient)) for gradient in run.gradients]
     flat = np.isfinite(run.losses[-1]) and steep[-1] <= FLAT * steep[0]
@@ -191,7 +189,7 @@ def _momentum(optimizer: Any, parameters: list[Any]) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class Plane:
-    """Two directions of length 1, at right angles, through a point; how they are called, and a sentence about them."""
+    """A plane through a point: two perpendicular directions of length 1, their names, and a sentence about them."""
 
     origin: np.ndarray
     directions: np.ndarray  # (2, numbers)
@@ -199,7 +197,7 @@ class Plane:
     words: str
 
     def place(self, numbers: np.ndarray) -> list[float]:
-        """Return the two coordinates of a point, of which the rest is left out."""
+        """Return the two plane coordinates of a point; its other components are dropped."""
         return [float(c) for c in self.directions @ (numbers - self.origin)]
 
     def part(self, vector: np.ndarray) -> list[float]:
@@ -212,7 +210,7 @@ class Plane:
 def plane(
     kind: str, parameters: dict[str, Any], start: np.ndarray, grad: np.ndarray, points: np.ndarray
 ) -> Plane:
-    """Return the plane that is drawn: the two numbers themselves where there are just two; else by `kind`."""
+    """Return the plane to draw: the two numbers themselves if there are only two; else according to `kind`."""
     if len(start) == 2:
         names = [
             n if p.numel() == 1 else f"{n}[{i}]"
@@ -250,7 +248,7 @@ def plane(
 def surface(
     closure: Callable[[], Any], parameters: list[Any], plane: Plane, xs: np.ndarray, ys: np.ndarray
 ) -> np.ndarray:
-    """Return the loss at each (x, y) of a plane: (len(ys), len(xs)), NaN where it is no finite number."""
+    """Return the loss at each (x, y) of a plane: (len(ys), len(xs)), NaN where it is not finite."""
     from ..autograd import no_grad
 
     found = np.full((len(ys), len(xs)), np.nan)

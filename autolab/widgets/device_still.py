@@ -1,4 +1,4 @@
-"""The line of time of a recording of devices as one still picture, for notebooks that are read without a kernel."""
+"""Draw the timeline of a device recording as one static picture, for notebooks that are read without a kernel."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from .charts import ticks
 from .svg import FONT, element, fit, label
 
 WIDTH, LEFT, RIGHT, ROW, MEMORY, TOP = 820, 90, 14, 26, 66, 54
-LEAST = 26  # px: narrower bars have no words
+LEAST = 26  # px: narrower bars have no label
 SMALL = 12
 HALO = {"paint_order": "stroke", "stroke": palette.PAPER, "stroke_width": 3}
 
 
 def still(trace: DeviceTrace) -> str:
-    """SVG: the host's work and waits, and for each device its copies, kernels and memory with the peak."""
+    """Return an SVG with the host's work and waits, and for each device its copies, kernels and memory with the
+    peak."""
     end = max(trace.end, 1e-9)
     across = lambda when: LEFT + (WIDTH - LEFT - RIGHT) * when / end
     parts = [label("al-name", 12, 20, _summary(trace), font_size=14)]
@@ -54,7 +55,7 @@ def still(trace: DeviceTrace) -> str:
 
 
 def stripes() -> str:
-    """Return the pattern of simulated devices, light green with stripes, and that of the host's waits, by the ids
+    """Return the fill patterns for simulated devices (light green stripes) and for the host's waits, with the ids
     al-simulated and al-waits."""
     return element(
         "defs",
@@ -136,7 +137,7 @@ def _device(
         drawn_to = 0.0
         for k in (k for k in kernels if k.stream == stream):
             if across(k.end) - drawn_to < 0.5:
-                continue  # it would be drawn on the one before it
+                continue  # it would overlap the one before it
             drawn_to = across(k.end)
             paper, ink = (
                 (palette.WORK_BACK, palette.BACKWARD)
@@ -188,8 +189,8 @@ def _memory(
     across: Any,
     booked: tuple[float, float] | None,
 ) -> list[str]:
-    """Return the curve of memory, by the host's clock. `booked`: where the kernel that the peak was booked for is
-    drawn, by the GPU's."""
+    """Return the memory curve, on the host's clock. `booked`: the drawn position, on the GPU's clock, of the kernel for
+    which the peak was allocated."""
     near = device.memory is not None and device.memory <= 4 * device.peak
     most = device.memory if near and device.memory else max(device.peak, 1)
     top, bottom = y + 18, y + MEMORY

@@ -1,4 +1,4 @@
-"""The device explorer: what happened on the CPU and on each device, in memory and in time, step by step."""
+"""The device explorer: what happened on the CPU and each device, in memory and over time, step by step."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ class DeviceExplorer(Displayed):
     """Steps through what devices did: tensors as boxes as long as their memory, copies, queues of kernels, waits,
     memory over time.
 
-    recording : what `autolab.record_devices()` gave, or a DeviceTrace.
+    recording : the result of `autolab.record_devices()`, or a DeviceTrace.
 
     step     : index of the step shown, from 0; a number outside is moved to the nearest step.
-    selected : id of what Details describes ("t0" a tensor, "c0" a copy, "k0" a kernel, "w0" a wait, "o0" out of
-               memory), "" for what the step is about; a tensor's name may be assigned: its last tensor of that name.
+    selected : id of the object that Details describes ("t0" a tensor, "c0" a copy, "k0" a kernel, "w0" a wait, "o0" out
+        of
+               memory), "" for the step's main object. A tensor's name may be assigned: the last tensor with that name.
     playing  : True while it steps on by itself.
     interval : milliseconds between two steps of playing, at least 50.
 
-    These are set from either side; nothing needs the kernel. `trace` is the DeviceTrace shown. A simulated GPU is
+    Python and the page can both set these; nothing needs the kernel. `trace` is the DeviceTrace shown. A simulated GPU
+    is
     always called simulated.
 
     Raises TypeError for anything but a recording of devices.
@@ -87,7 +89,7 @@ class DeviceExplorer(Displayed):
         return named[-1].id
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab devices") -> Path:
-        """Write the widget, as it stands now, to one HTML file without need of kernel or network; returns the path."""
+        """Write the widget in its present state to one HTML file that needs no kernel or network; return the path."""
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
@@ -99,7 +101,7 @@ class DeviceExplorer(Displayed):
         )
 
     def __repr__(self) -> str:
-        # No address: a stored notebook must print the same on every run.
+        # Without an address, because a stored notebook must print the same on every run.
         used = [f"{d.name} ({d.title})" for d in self.trace.devices[1:]]
         steps = len(self.trace.steps)
         return f"DeviceExplorer({', '.join([*used, f'{steps} step' if steps == 1 else f'{steps} steps'])})"

@@ -1,4 +1,4 @@
-"""Two traces, matched by structure: what differs between them, and what differs first."""
+"""Compare two traces, matched by structure: find all differences, and the first one."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..trace.values import Value, short
 from ..viz import html
 from .explorer import Explorer, as_trace
 
-MOST_ROWS = 12  # differences that are told of one by one
+MOST_ROWS = 12  # differences that are described one by one
 MOST_LIT = 400  # differences that an explorer shows
 
 Pair = tuple[int, int]
 
 
 class Difference(NamedTuple):
-    """One: `what` happened otherwise, in words; `left` and `right`: the steps in either trace (from 0), None where it
-    is in one only."""
+    """One difference: `what` differs, in words; `left` and `right`: the steps in the two traces (from 0), None if only
+    one trace has the step."""
 
     what: str
     left: int | None
@@ -32,8 +32,8 @@ class Difference(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A difference, as explorers show it: the boxes and the edge in either trace, and what the other has, as short as a
-    label."""
+    """A difference as explorers show it: the boxes and the edge in each trace, and a short text with the other trace's
+    value."""
 
     told: Difference
     nodes: tuple[tuple[str, ...], tuple[str, ...]]
@@ -42,10 +42,10 @@ class _Found(NamedTuple):
 
 
 class Comparison:
-    """What `compare` found. `differences`, in the order in which they happened; `first` of them, or None; the two
+    """The result of `compare`. `differences`, in the order in which they happened; `first` of them, or None; the two
     `traces` and their `names`.
 
-    Displayed, it is a table. `show()` displays both explorers below it, in which what differs is lit."""
+    It is displayed as a table. `show()` also displays both explorers below it, with the differences highlighted."""
 
     def __init__(self, traces: tuple[Trace, Trace], names: tuple[str, str]) -> None:
         self.traces, self.names = traces, names
@@ -61,21 +61,20 @@ class Comparison:
             self._into.setdefault(edge.child, []).append(edge.parent)
         self._made = {
             edge.child for edge in traces[0].edges if edge.update
-        }  # leaves that a step made of others
+        }  # leaves that a step made from others
         self._found = tuple(self._search())
         self.differences = tuple(found.told for found in self._found)
 
     @property
     def first(self) -> Difference | None:
-        """The first difference, None where there is none."""
+        """Return the first difference; None if there is none."""
         return self.differences[0] if self.differences else None
 
     def _search(self) -> Iterator[_Found]:
         left, right = self._keys()
         told: set[int] = set()
         found = difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
-        # When something is freed means nothing: one library does it before a leaf has its gradient, the other
-        # afterwards.
+        # The time of freeing is ignored: one library frees before a leaf gets its gradient, the other afterwards.
         apart = [(i, j, k, m) for kind, i, j, k, m in found if kind != "equal"]
         mine = {key for i, j, _, _ in apart for key in left[i:j]}
         moved = {
@@ -92,7 +91,7 @@ class Comparison:
                 yield from (self._only(1, at) for at in range(k, m) if right[at] not in moved)
 
     def _keys(self) -> tuple[list[Any], list[Any]]:
-        """Return what each step is, in terms that two traces have in common: no names, no numbers, no ids."""
+        """Return a key for each step that two traces can share: without names, numbers or ids."""
         back = {f"n{other}": f"n{node}" for node, other in self._nodes.items()}
         found = []
         for trace, called in zip(
@@ -115,7 +114,8 @@ class Comparison:
         return found[0], found[1]
 
     def _given(self, at: int, other: int, told: set[int]) -> Iterator[_Found]:
-        """Leaves and constants that a step uses for the first time, and settings of an optimizer, where they differ."""
+        """Return differences in leaves and constants that a step uses for the first time, and in an optimizer's
+        settings."""
         trace, boxes = (
             self.traces[0],
             (_boxes(self.traces[0].frames[at]), _boxes(self.traces[1].frames[other])),
@@ -171,7 +171,7 @@ class Comparison:
         return _Found(Difference(said, None, at), ((), boxes), (None, frame.edge), ("", ""))
 
     def _apart(self, a: Value, b: Value) -> tuple[str, tuple[str, str]] | None:
-        """Return what two values are, in words and each alone, where they are apart; else None."""
+        """Return a description of two values' difference, and each value alone; None if they are equal."""
         if _close(a, b):
             return None
         (one, two), where = _written(a, b)
@@ -179,8 +179,8 @@ class Comparison:
         return f"{where}{one} in {self.names[0]}, {two} in {self.names[1]}", (one + end, two + end)
 
     def explorers(self) -> tuple[Explorer, Explorer]:
-        """Both traces, at their first difference; one takes the other along to the step that is matched with its own.
-        In each of them what differs is lit, with what the other has there."""
+        """Return explorers of both traces at their first difference. Stepping in one moves the other to the matching
+        step. Differences are highlighted, with the other trace's value."""
         first = self.first
         steps = (self._near(0, first), self._near(1, first)) if first else (0, 0)
         pair = Explorer(self.traces[0], step=steps[0]), Explorer(self.traces[1], step=steps[1])
@@ -198,15 +198,15 @@ class Comparison:
         return pair
 
     def _near(self, side: int, told: Difference) -> int:
-        """Return the step of one trace at which a difference shows: its own, or where that is in the other only the one
-        matched before it."""
+        """Return the step of one trace at which to show a difference: its own, or the last matching step if only the
+        other trace has one."""
         own, other = (told.left, told.right) if side == 0 else (told.right, told.left)
         if own is not None:
             return own
         return max((p[side] for p in self._pairs if p[1 - side] < (other or 0)), default=0)
 
     def _shown(self, side: int) -> dict[str, Any]:
-        """Return what the explorer of one trace is told."""
+        """Return the data about differences for the explorer of one trace."""
         found = [
             {
                 "what": one.told.what,
@@ -226,8 +226,8 @@ class Comparison:
         }
 
     def show(self) -> None:
-        """Display the table and below it one graph that has both numbers where they differ; two graphs where one has
-        nodes that the other has not."""
+        """Display the table and below it one graph with both numbers where they differ; two graphs if one has nodes
+        that the other lacks."""
         from IPython.display import display
 
         for part in (self, *self._graphs()):
@@ -269,14 +269,14 @@ class Comparison:
 
 
 def compare(a: Any, b: Any, names: Sequence[str] = ("a", "b")) -> Comparison:
-    """Return what two computations did otherwise: two steps of a training, two rates, with and without `retain_graph`,
-    autolab and PyTorch.
+    """Return the differences between two computations: two steps of a training, two learning rates, with and without
+    `retain_graph`, autolab and PyTorch.
 
     a, b: whatever `explore` takes: recordings, results, traces. names: what to call them.
     Steps are matched by what they are and where in the graph they happen, not by names; numbers differ when they are
     apart by more than one part in 100,000. Values that a trace does not keep are not compared.
 
-    Raises TypeError for what cannot be explored, ValueError for names that are not two.
+    Raises TypeError for anything that can't be explored, ValueError unless there are two names.
 
     Example:
 
@@ -301,7 +301,7 @@ def compare(a: Any, b: Any, names: Sequence[str] = ("a", "b")) -> Comparison:
 
 
 def _kinds(trace: Trace, with_operands: bool) -> list[Any]:
-    """Return what each node is, in terms that two traces have in common; with what its operands are."""
+    """Return a key for each node that two traces can share; it includes the operands' keys if wanted."""
     own = [(node.kind, node.op.removesuffix("_")) for node in trace.nodes]
     if not with_operands:
         return own
@@ -314,8 +314,8 @@ def _kinds(trace: Trace, with_operands: bool) -> list[Any]:
 def _together(
     *levels: Sequence[list[Any]], own: Pair = (0, 0), length: Pair | None = None
 ) -> Iterator[Pair]:
-    """Places in two lists that go together: those that are equal by the first level, and among what stands between them
-    those that are equal by the next."""
+    """Return matching positions in two lists: items with equal first-level keys, and between these, items with equal
+    keys of the next level."""
     (left, right), (i, k) = levels[0], own
     n, m = length or (len(left), len(right))
     for kind, a, b, c, d in difflib.SequenceMatcher(
@@ -328,7 +328,7 @@ def _together(
 
 
 def _boxes(frame: Frame) -> tuple[str, ...]:
-    """Return the nodes that a step is about: the receiver of a gradient, else what computes or is freed."""
+    """Return the nodes that a step shows: the receiver of a gradient, else the node that computes or is freed."""
     return (box,) if (box := frame.receiver or frame.node) else ()
 
 
@@ -349,7 +349,7 @@ def _read(value: Value) -> np.ndarray:
 
 
 def _written(a: Value, b: Value) -> tuple[tuple[str, str], str]:
-    """Return two values that differ, as short as it tells them apart, and before that where in the tensors it is."""
+    """Return two differing values with as few digits as show the difference, and the index in the tensors before it."""
     if a.shape != b.shape:
         return (str(list(a.shape)), str(list(b.shape))), "of shape "
     if a.data is None or b.data is None:
@@ -368,9 +368,7 @@ def _written(a: Value, b: Value) -> tuple[tuple[str, str], str]:
 
 
 def _in_digits(item: float, digits: int) -> str:
-    return short(
-        float(f"{item:.{digits + 3}g}"), digits
-    )  # what rounding leaves behind is nobody's number
+    return short(float(f"{item:.{digits + 3}g}"), digits)  # rounding errors are not shown
 
 
 def _step(at: int | None) -> str:

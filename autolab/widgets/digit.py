@@ -21,11 +21,11 @@ SIDE = 32
 class DrawDigit(Displayed):
     """A pad to draw a digit on.
 
-    image: what is on it at first: 32x32 numbers from 0, paper, to 1, ink, as a tensor or an array (32, 32) or (1, 32,
-    32); None: nothing. label: which digit it is meant to be, 0 to 9; the learner may choose another.
+    image: the initial picture: 32x32 numbers from 0 (paper) to 1 (ink), as a tensor or an array (32, 32) or (1, 32,
+        32); None: empty. label: which digit it is meant to be, 0 to 9; the learner may choose another.
 
     Draw with mouse, pen or finger. By keyboard: arrow keys move the pen, the space bar puts it down and lifts it.
-    `image` is what is on the pad now, `label` what it is meant to be. Traits: `pixels` (two hexadecimal digits each,
+    `image` is the present picture, `label` the intended digit. Traits: `pixels` (two hexadecimal digits each,
     row by row), `label`, `probabilities`.
 
     network: a function of a batch of pictures (1, 1, 32, 32) that returns ten scores for each; its ten probabilities
@@ -45,9 +45,9 @@ class DrawDigit(Displayed):
     _script = t.Unicode(assets.module("digit")).tag(sync=True)
     pixels = t.Unicode("00" * SIDE * SIDE).tag(sync=True)
     label = t.Int(0).tag(sync=True)
-    first = t.Unicode("").tag(sync=True)  # what "Begin again" brings back
+    first = t.Unicode("").tag(sync=True)  # the picture that "Begin again" restores
     live = t.Bool(True).tag(sync=True)  # whether a kernel may be there; not on an exported page
-    sees = t.Bool(False).tag(sync=True)  # a network looks at the pad
+    sees = t.Bool(False).tag(sync=True)  # whether a network reads the pad
     probabilities = t.List(t.Float(), []).tag(sync=True)
     """The network's probability of each digit; empty where there is no network or nothing is drawn."""
 
@@ -67,7 +67,7 @@ class DrawDigit(Displayed):
             self._look(pixels)
 
     def _look(self, pixels: str) -> None:
-        """Tell what the network makes of a picture, also of one that is still being drawn."""
+        """Show the network's probabilities for a picture, also for an unfinished one."""
         import autolab
 
         if not pixels.strip("0"):
@@ -92,14 +92,14 @@ class DrawDigit(Displayed):
 
     @property
     def image(self) -> Tensor:
-        """What is on the pad: a new float32 tensor (1, 32, 32) from 0, paper, to 1, ink."""
+        """Return the present picture: a new float32 tensor (1, 32, 32) from 0, paper, to 1, ink."""
         import autolab
 
         return autolab.from_numpy(self._bytes.astype(np.float32) / 255)
 
     @property
     def blank(self) -> bool:
-        """Whether nothing is on the pad."""
+        """Return whether the pad is empty."""
         return not self._bytes.any()
 
     @property
@@ -107,7 +107,7 @@ class DrawDigit(Displayed):
         return np.frombuffer(bytes.fromhex(self.pixels), np.uint8).reshape(1, SIDE, SIDE)
 
     def export_state(self) -> dict[str, Any]:
-        """Return the state of an exported page, which has no network behind it."""
+        """Return the state for an exported page, which has no network."""
         return self.get_state() | {"live": False}
 
     def __repr__(self) -> str:
@@ -118,7 +118,7 @@ class DrawDigit(Displayed):
         return _readable(super()._repr_mimebundle_(**kwargs), repr(self), self._html())
 
     def _html(self) -> str:
-        """Return what is seen without a kernel: the digit."""
+        """Return the HTML for pages without a kernel: the digit."""
         size = 5
         rects = "".join(
             f'<rect x="{x * size}" y="{y * size}" width="{size}" height="{size}" fill="{palette.INK}" fill-opacity="{v / 255:.2f}"/>'

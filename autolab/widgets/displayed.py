@@ -1,4 +1,4 @@
-"""What all widgets have in common: where one is on display, and that kernel and browser let go of it afterwards."""
+"""Shared by all widgets: track where a widget is displayed, and release it in kernel and browser afterwards."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _of_cell: dict[str, weakref.WeakSet[Displayed]] = {}
 
 
 class Displayed(anywidget.AnyWidget):
-    """A widget that is let go when the cells that displayed it have run again and its last view is gone.
+    """A widget that is released when the cells that displayed it have run again and its last view is gone.
 
-    ipywidgets keeps every widget for as long as the kernel lives, IPython keeps what a cell returned in `Out`, and the
-    browser keeps the model of each: a cell run fifty times would leave fifty traces behind. Of a widget that is let go
-    only the learner's own names remain; to display it again brings it back as it stood. Where the notebook does not say
-    which cell runs, nothing is let go.
+    ipywidgets keeps every widget as long as the kernel runs, IPython keeps a cell's result in `Out`, and the browser
+    keeps each widget's model: a cell run fifty times would leave fifty traces behind. A released widget exists only
+    under the learner's own names; displaying it again restores it in the same state. If the notebook does not say which
+    cell runs, nothing is released.
     """
 
-    _script = t.Unicode("").tag(sync=True)  # set by each: what `_esm` makes a module of
-    _views = t.Int(0).tag(sync=True)  # how many the browser shows (`entry.js`)
-    _cells: set[str] | None = None  # where it is on display; None: in no cell that is known
+    _script = t.Unicode("").tag(sync=True)  # set by each widget: `_esm` makes it a module
+    _views = t.Int(0).tag(sync=True)  # how many views the browser shows (`entry.js`)
+    _cells: set[str] | None = None  # the cells that display it; None: no known cell
 
     def __repr__(self) -> str:
         return object.__repr__(self)
@@ -43,18 +43,18 @@ class Displayed(anywidget.AnyWidget):
         return super()._repr_mimebundle_(**kwargs)
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
-        """Never without defaults: the browser's side has none, not even of the script."""
+        """Return the state, always with defaults: the browser has none, not even for the script."""
         return dict(super().get_state(key))
 
     def open(self) -> None:
-        """Make it known to the browser, when it is not."""
+        """Register it in the browser, if it is not registered."""
         if self.comm is not None:  # type: ignore[has-type]
             return
         jupyterlite.send_as_json(get_ipython())
         if self.layout.comm is None:
             self.layout.open()
         if (comm := getattr(base, "comm", None)) is not None:
-            # ipywidgets would look for bytes in all that is sent, number by number; there are none.
+            # ipywidgets would search all data for bytes, number by number; there are none.
             known = {} if self._model_id is None else {"comm_id": self._model_id}
             data, metadata = (
                 {"state": self.get_state(), "buffer_paths": []},
@@ -63,11 +63,11 @@ class Displayed(anywidget.AnyWidget):
             self.comm = comm.create_comm(
                 target_name="jupyter.widget", data=data, metadata=metadata, **known
             )
-        super().open()  # ipywidgets 7 has its own way
+        super().open()  # ipywidgets 7 needs its own way
 
     @property
     def model_id(self) -> str:
-        """Its id in the browser, to which it is made known."""
+        """Return its id in the browser; this registers it there."""
         self.open()
         return str(super().model_id)
 
@@ -88,14 +88,13 @@ class Displayed(anywidget.AnyWidget):
         self._views, self._cells = 0, None
         if not self.layout.get_state(
             drop_defaults=True
-        ):  # else a learner's, who may use it elsewhere
+        ):  # otherwise the learner's, who may use it elsewhere
             self.layout.close()
         _forget(self)
 
 
 def _running_cell() -> str | None:
-    """Return the id of the cell that runs, where there is a notebook and it says so; from now on is heard of cells that
-    begin."""
+    """Return the id of the running cell, if a notebook provides it; from now on, watch for cells that start."""
     shell = get_ipython()
     message = jupyterlite.parent(shell)
     if message is None and not hasattr(shell, "get_parent"):
@@ -113,8 +112,9 @@ _IPYKERNELS = r"(_async_in_context\.<locals>\.run_in_context|Kernel\.\w+)"
 
 
 def _not_of_a_subshell(record: logging.LogRecord) -> bool:
-    """ipykernel 7 has a thread for the messages of a page's widgets, and ends it without waiting for the last of them,
-    as when the page is loaded anew. What asyncio says of these would stand in red under whichever cell ran last."""
+    """Drop a log record of a closing subshell. ipykernel 7 has a thread for messages from a page's widgets, and ends it
+    without waiting for the last ones, for example when the page is reloaded. Otherwise asyncio's report would appear in
+    red under the cell that ran last."""
     error = record.exc_info[0] if record.exc_info else None
     destroyed = re.search(rf"is pending!\ntask: .* coro=<{_IPYKERNELS}\(\) ", record.getMessage())
     return not destroyed and getattr(error, "__name__", "") != "UnknownSubshellError"
@@ -123,13 +123,13 @@ def _not_of_a_subshell(record: logging.LogRecord) -> bool:
 def _cell_begins(info: Any) -> None:
     message = jupyterlite.parent(get_ipython())
     known = message.get("metadata", {}).get("cellId") if message else getattr(info, "cell_id", None)
-    cell = known or ""  # IPython of other kernels may have none
+    cell = known or ""  # IPython in other kernels may provide none
     for widget in list(_of_cell.pop(cell, ())):
         widget._run_again(cell)
 
 
 def _forget(widget: Displayed) -> None:
-    """Take a widget out of `Out`, `_` and what else IPython calls results of earlier cells."""
+    """Remove a widget from `Out`, `_` and IPython's other names for results of earlier cells."""
     shell = get_ipython()
     history = shell.user_ns.get("_oh", {})
     for number in [n for n, result in history.items() if result is widget]:
@@ -141,5 +141,5 @@ def _forget(widget: Displayed) -> None:
             setattr(shell.displayhook, name, "")
             if (
                 shell.user_ns.get(name) is widget
-            ):  # else the learner has given the name to something
+            ):  # otherwise the learner has used the name for something else
                 shell.push({name: ""}, interactive=False)

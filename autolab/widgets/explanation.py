@@ -31,19 +31,20 @@ class Explanation(Explorer):
 
 
 def explain(error: Any = None) -> Explanation | Message:
-    """Show where an error came from: the explorer, opened at the operation to blame. In a notebook, in the next cell:
+    """Show where an error came from: the explorer, opened at the operation that caused it. In a notebook, in the next
+    cell:
 
         h = x.relu()
         h @ w                # RuntimeError: mat1 and mat2 shapes cannot be multiplied
         autolab.explain()    # both operands, their shapes, what they were computed from
 
-    error: the exception; by default the one being handled (inside `except`), else the last that nobody caught. A
+    error: the exception; by default the one being handled (inside `except`), else the last uncaught one. A
     recording, a trace or a tensor may be given instead: then the first NaN or inf in it is shown.
 
     It knows of operations that failed (which, with which operands), of backward passes (freed or changed values, who
     changed them, results of many numbers, graphs that were cut) and, in anomaly mode, of the first NaN. Inside `with
     autolab.record():` it also has every step before. Of an error of real PyTorch it shows the tensors in the line that
-    raised it. It keeps nothing: what it needs stands on the error and in its traceback.
+    raised it. Nothing is stored for it: all data comes from the error and its traceback.
 
     Returns the explorer, whose `text` says the same in words; a short message where there are no tensors to show.
     Raises TypeError for anything that is neither an exception nor something to explore.
@@ -77,7 +78,7 @@ def explain(error: Any = None) -> Explanation | Message:
         if cause is not None and cause.nodes:
             return Explanation(cause)
         title, said = explanation.in_words(error)
-    except Exception as trouble:  # whoever asks about an error must not get another one
+    except Exception as trouble:  # explaining an error must not raise another one
         title = f"{type(error).__name__}: {error}"
         known = sentences(error) if cause is None else cause.meta["explanation"]["text"]
         said = [*known, f"The graph cannot be drawn ({type(trouble).__name__})."]

@@ -21,9 +21,9 @@ from .deriving import Deriving
 from .mathml import formulas
 from .packing import BIG, details, pack
 
-MOST_BOXES = 2000  # a browser lays out and draws these in about a second
-MOST_DRAWN = 300  # nodes of a graph that also gets a still picture
-MOST_WITH_SAVED = 16  # nodes of a graph whose still picture shows saved tensors
+MOST_BOXES = 2000  # a browser takes about a second for the layout of this many
+MOST_DRAWN = 300  # graphs with at most this many nodes also get a static picture
+MOST_WITH_SAVED = 16  # graphs with at most this many nodes show saved tensors in it
 RANKDIRS = ("LR", "TB")  # data flows left to right, or top to bottom
 
 
@@ -31,7 +31,7 @@ class Explorer(Deriving):
     """Steps through the forward and backward pass of one trace; the widget that `autolab.explore` returns.
 
     step     : index of the frame shown, from 0; a number outside is moved to the nearest frame.
-    selected : id of the node that Details describes, "" for the one the step is about; a name may be assigned.
+    selected : id of the node that Details describes, "" for the step's node; a name may be assigned.
     playing  : True while it steps on by itself.
     interval : milliseconds between two steps of playing, at least 50.
     expanded : ids of the parts that are open: modules ("g3") and, where there are no modules, runs of operations
@@ -39,11 +39,11 @@ class Explorer(Deriving):
     rankdir  : "LR": data flows from left to right (from top to bottom where the page is narrow); or "TB": always from
                top to bottom.
     inspecting : whether Details are shown: everything known about the step and the node that is looked at.
-    dimmed   : ids of nodes that are marked as frozen: backward would not come to them (FreezePanel sets it).
+    dimmed   : ids of nodes that are marked as frozen: backward would not visit them (FreezePanel sets it).
 
-    These are set from either side. Everything else is worked out once in the kernel, so stepping, playing and
-    looking at nodes and opening parts needs no kernel. Of a trace of 8,000 nodes or more, the numbers stay in the
-    kernel, which sends those of the step shown. `trace` is the Trace shown.
+    Python and the page can both set these. Everything else is computed once in the kernel, so stepping, playing,
+    selecting nodes and opening parts need no kernel. For a trace of 8,000 nodes or more, the numbers stay in the
+    kernel, which sends those of the current step. `trace` is the Trace shown.
 
     Raises ValueError when even the folded picture has more than 2,000 boxes: thousands of results that lead nowhere.
     """
@@ -176,7 +176,8 @@ class Explorer(Deriving):
         return details(self.trace, step, selected, self._around.__getitem__)
 
     def _still(self) -> tuple[str, str]:
-        """Return (SVG, text) for pages that run nothing: the graph by Graphviz, or as text where that is missing."""
+        """Return (SVG, text) for pages without JavaScript: the graph drawn by Graphviz, or as text if Graphviz is
+        missing."""
         if len(self.trace.nodes) <= MOST_DRAWN:
             try:
                 few = len(self.trace.nodes) <= MOST_WITH_SAVED
@@ -186,17 +187,17 @@ class Explorer(Deriving):
         return "", ""
 
     def export_state(self) -> dict[str, Any]:
-        """Return the state that a page without a kernel needs."""
+        """Return the state for a page without a kernel."""
         return self.get_state() | {"live": False} | self._export_local()
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab explorer") -> Path:
-        """Write the explorer as it stands now to one HTML file that needs no kernel; return the path."""
+        """Write the explorer in its present state to one HTML file that needs no kernel; return the path."""
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
         picture, text = (
             ("", "") if self.asked else self._still()
-        )  # a still picture tells everything
+        )  # show all details, because a static picture has no clicks
         bundle = instead(
             super()._repr_mimebundle_(**kwargs),
             self,
@@ -208,7 +209,7 @@ class Explorer(Deriving):
         return bundle
 
     def __repr__(self) -> str:
-        # No address: a stored notebook must print the same on every run.
+        # Without an address, because a stored notebook must print the same on every run.
         roots = [self.trace.node(root).label for root in self.trace.meta.get("roots", ())]
         of = ", ".join(roots[:3]) + (f" and {len(roots) - 3:,} more" if len(roots) > 3 else "")
         counts = (
@@ -292,11 +293,11 @@ def as_trace(
     called: str = "source",
     also: str = "a recording or a trace",
 ) -> Trace:
-    """Return the trace of whatever can be explored; all but `source` are those of `autolab.trace.trace`, for tensors
-    only.
+    """Return the trace of anything that can be explored. All arguments but `source` are those of `autolab.trace.trace`,
+    for tensors only.
 
-    formulas: None leaves them out of graphs of 8,000 operations or more. Raises TypeError for anything else, in which
-    the argument is `called` so, and takes `also` this beside tensors.
+    formulas: None leaves them out of graphs of 8,000 operations or more. Raises TypeError for anything else; its
+        message calls the argument `called` and lists `also` as accepted besides tensors.
     """
     from ..trace import Recording, foreign, graph, trace
 
@@ -331,7 +332,7 @@ def as_trace(
 
 
 def _foreign(source: Any, params: Any, namespace: Any, backward: bool, **only: Any) -> Trace:
-    """Return the trace of an object of another engine. Raises TypeError for what is for tensors only."""
+    """Return the trace of an object of another engine. Raises TypeError for arguments that are for tensors only."""
     from ..trace import foreign
 
     usual = {"gradient": None, "values": True, "formulas": None}
@@ -344,7 +345,7 @@ def _foreign(source: Any, params: Any, namespace: Any, backward: bool, **only: A
 
 
 def operations(source: Any, most: int) -> int:
-    """Return how many operations are behind a tensor or tensors; counting ends soon after `most`."""
+    """Return the number of operations behind a tensor or tensors; counting stops soon after `most`."""
     from ..trace import graph
 
     tensors = graph.tensors(source, "source")

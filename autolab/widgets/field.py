@@ -1,4 +1,4 @@
-"""What one number of a feature map has seen of the image: its receptive field, back through several layers."""
+"""Show the receptive field of one number in a feature map, back through several layers to the image."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ class ReceptiveField(Displayed):
               it was.
     channel : which channel of every feature map is shown.
 
-    The frame in each earlier map holds what can reach the chosen number at all: from the sizes of kernels, strides,
-    padding and dilation alone. Within it, the gradient of the chosen number, for one of the last map, says what did
-    matter.
+    The frame in each earlier map holds everything that can affect the chosen number, computed from kernel sizes,
+    strides, padding and dilation alone. For a number of the last map, its gradient shows which pixels within the frame
+    did affect it.
 
-    selected : [map, row, column]; map 0 is the image, 1 the result of the first layer. Set from either side.
+    selected : [map, row, column]; map 0 is the image, 1 the result of the first layer. Python and the page can both set
+        it.
 
     Raises TypeError for a module of another kind, ValueError for sizes that cannot be shown.
     Source: Araujo, Norris and Sim, "Computing Receptive Fields of Convolutional Neural Networks", Distill (2019).
@@ -86,7 +87,7 @@ class ReceptiveField(Displayed):
         return fields
 
     def to_html(self, path: str | os.PathLike[str], title: str = "Receptive field") -> Path:
-        """Write the widget, as it stands now, to one HTML file without need of kernel or network; returns the path."""
+        """Write the widget in its present state to one HTML file that needs no kernel or network; return the path."""
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
@@ -104,7 +105,7 @@ class ReceptiveField(Displayed):
 
 
 def _flat(network: Any) -> list[Any]:
-    """Return the layers in order, containers opened."""
+    """Return the layers in order, with containers opened."""
     layers: list[Any] = []
     for module in (
         network
@@ -124,7 +125,7 @@ def _flat(network: Any) -> list[Any]:
 
 
 def reach(module: Any, size: tuple[int, int], out: tuple[int, int]) -> list[list[list[int]]]:
-    """For rows, then for columns: [first, last] position of the input that each position of the output depends on."""
+    """Return, for rows and then for columns, the [first, last] input position that each output position depends on."""
     kind, both = type(module).__name__, []
     if kind in ADAPTIVE:
         for n, o in zip(size, out):
@@ -146,7 +147,7 @@ def reach(module: Any, size: tuple[int, int], out: tuple[int, int]) -> list[list
 
 @contextmanager
 def _evaluating(layers: list[Any]) -> Iterator[None]:
-    """Dropout and batch norm as in evaluation; afterwards as they were."""
+    """Set dropout and batch norm to evaluation mode; restore them after the block."""
     before = [layer.training for layer in layers]
     for layer in layers:
         layer.train(False)
@@ -158,9 +159,9 @@ def _evaluating(layers: list[Any]) -> Iterator[None]:
 
 
 def look(image: Any, layers: list[Any], channel: int) -> dict[str, Any]:
-    """Maps, reaches and gradients, JSON-ready. `maps[0]` is the image; a map has `size` (channels, rows, columns), one
-    channel as `numbers` or `bytes` (see `trace/layers/panels.py`), and how its `rows` and `columns` reach into the map
-    before."""
+    """Return maps, reaches and gradients, JSON-ready. `maps[0]` is the image; a map has `size` (channels, rows,
+    columns), one channel as `numbers` or `bytes` (see `trace/layers/panels.py`), and the `rows` and `columns` of the
+    map before that each position depends on."""
     real = any(
         c.__module__.partition(".")[0] == "torch" for layer in layers for c in type(layer).__mro__
     )

@@ -1,4 +1,5 @@
-"""The freeze panel: a switch for each layer of a network, what freezing saves, where backward stops, open traps."""
+"""The freeze panel: a switch for each layer of a network, what freezing saves, where backward stops, and common
+mistakes."""
 
 from __future__ import annotations
 
@@ -29,12 +30,12 @@ _NO_RERUN = "These switches are newer than the graph: run the forward pass again
 
 
 class FreezePanel(Displayed):
-    """Freezes and unfreezes the layers of a network, and shows what that does.
+    """Freezes and unfreezes the layers of a network, and shows the effect.
 
     model     : an nn.Module of autolab or of PyTorch.
-    optimizer : its optimizer; for the bytes of its state and for the traps between the two.
-    loss      : a result of the network: the graph behind it says where backward stops. It shows only what was trained
-                when it was computed.
+    optimizer : its optimizer; for the bytes of its state and for mistakes that involve both.
+    loss      : a result of the network: its graph shows where backward stops, but only for what was trained when it was
+        computed.
     explorer  : an Explorer of such a result, which this panel marks: `selected` is the operation where backward ends,
                 `dimmed` what it never visits. Without one, `panel.explorer` makes it from `loss` or `forward`.
     forward   : a function without arguments that runs the network and returns the loss. With it the panel knows the
@@ -50,10 +51,11 @@ class FreezePanel(Displayed):
                 those.
     modes     : path -> "train" or "eval", for each normalisation with running statistics and each dropout.
 
-    `report` is what the panel says, as data. A loop that calls `model.train()` sets every mode to train: call `apply()`
+    `report` has the panel's content as data. A loop that calls `model.train()` sets every mode to train: call `apply()`
     after it. After changing the network by other means call `refresh()`.
 
-    Raises TypeError for a model that is no module, and a TraitError, with nothing changed, for paths that do not exist.
+    Raises TypeError for a model that is not a module, and a TraitError, with nothing changed, for paths that do not
+    exist.
     """
 
     _esm = assets.loader("freeze")
@@ -96,7 +98,7 @@ class FreezePanel(Displayed):
             self._trace = None if loss is None else trace(loss, params=named)
         self._shown = (
             explorer.trace if explorer is not None else self._trace
-        )  # whose node ids the explorer has
+        )  # the explorer's trace must have these node ids
         self._traced_flags = self._flags()
         super().__init__(
             trainable=self._read_trainable(), modes=self._read_modes(), data={"rows": self._rows()}
@@ -141,32 +143,32 @@ class FreezePanel(Displayed):
             self._report()
 
     def preset(self, name: str) -> None:
-        """ "Head only", "All" or "None". Raises ValueError for another name."""
+        """Apply a preset: "Head only", "All" or "None". Raises ValueError for another name."""
         if name not in PRESETS:
             raise ValueError(f"preset must be one of {', '.join(PRESETS)}; got {name!r}")
         self.trainable = {"Head only": [self.head], "All": [""], "None": []}[name]
 
     def from_layer(self, path: str) -> None:
-        """Train this module and all that are registered after it; freeze those before. Raises TraitError for no such
+        """Train this module and all that are registered after it; freeze those before. Raises TraitError for an unknown
         path."""
         first = next(i for i, layer in enumerate(self._layers) if layer.path == self._known(path))
         inside = [layer.path for layer in self._layers[first:] if layer.own]
         self.trainable = {layer.path: layer.path in inside for layer in self._layers if layer.own}
 
     def apply(self) -> None:
-        """Set every requires_grad and every mode as the panel has them, after something else changed them."""
+        """Set every requires_grad and every mode as the panel shows them, after other code changed them."""
         self.trainable, self.modes = dict(self.trainable), dict(self.modes)
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the network again, after something else changed it."""
+        """Read the network again, after other code changed it."""
         with self.hold_sync():
             self.set_trait("trainable", self._read_trainable())
             self.set_trait("modes", self._read_modes())
             self._report()
 
     def run_forward(self) -> None:
-        """Run `forward` again and show the graph that training would make now in the explorer.
+        """Run `forward` again and show in the explorer the graph that training would make now.
 
         Raises RuntimeError when no `forward` was given."""
         if self.forward is None:
@@ -182,7 +184,7 @@ class FreezePanel(Displayed):
 
     @property
     def explorer(self) -> Explorer:
-        """The explorer that this panel marks. Raises RuntimeError when there is no graph to show."""
+        """Return the explorer that this panel marks. Raises RuntimeError if there is no graph to show."""
         if self._explorer is None:
             if self._trace is None:
                 raise RuntimeError("there is no graph: give loss=, explorer= or forward=")
@@ -192,7 +194,7 @@ class FreezePanel(Displayed):
 
     @property
     def report(self) -> dict[str, Any]:
-        """`costs` (numbers and bytes), `reach` (see Reach), `stale`, `warnings` (kind, path, text, tone)."""
+        """Return `costs` (numbers and bytes), `reach` (see Reach), `stale`, `warnings` (kind, path, text, tone)."""
         reach = self._reach()
         return {
             "costs": costs(self._layers, self.optimizer),
@@ -286,20 +288,21 @@ class FreezePanel(Displayed):
                 self.from_layer(path)
             elif kind == "forward":
                 self.run_forward()
-        except Exception as error:  # a comm message has no cell to show a traceback in
+        except Exception as error:  # an error in a comm message is not shown below any cell
             self.data = self.data | {"error": f"{type(error).__name__}: {error}"}
-        self.send({"kind": "done"})  # also when nothing changed: the script waits for an answer
+        # even if nothing changed, because the script waits for an answer
+        self.send({"kind": "done"})
 
     # -- shown without a kernel --------------------------------------------------------------------------------------
     def to_html(self, path: str | os.PathLike[str], title: str = "What is frozen") -> Path:
-        """Write the panel, as it stands now, to one HTML file without need of kernel or network; returns the path.
+        """Write the panel in its present state to one HTML file that needs no kernel or network; return the path.
 
         Its switches show there what freezing would do. `viz.html.page([panel, panel.explorer])` shows the graph beside
         them."""
         return html.write(path, [self], title=title)
 
     def export_state(self) -> dict[str, Any]:
-        """Return the state that a page without kernel needs: with all that the switches' answers depend on."""
+        """Return the state for a page without a kernel: everything that the answers of the switches depend on."""
         seen = {
             "graph": self._trace,
             "shown": self._shown if self._shown is not self._trace else None,
@@ -344,8 +347,8 @@ class FreezePanel(Displayed):
 
 
 def _closest(settings: Mapping[str, Any], path: str) -> Any:
-    """Return what is said of a module: under its own path, or the longest path that it lies in; None when nothing
-    is."""
+    """Return the entry for a module: under its own path, or the longest path that contains it; None if there is
+    none."""
     return (
         settings[max(over, key=len)]
         if (over := [other for other in settings if below(other, path)])
@@ -354,8 +357,8 @@ def _closest(settings: Mapping[str, Any], path: str) -> Any:
 
 
 def subtree(trainable: Mapping[str, Any], path: str) -> bool | str | None:
-    """Return the state of a module with all in it: True, False, "mixed", or None without parameters; `stateOf` in
-    freeze.js."""
+    """Return the state of a module with everything inside it: True, False, "mixed", or None without parameters; same as
+    `stateOf` in freeze.js."""
     states = {value for other, value in trainable.items() if below(path, other)}
     return None if not states else states.pop() if len(states) == 1 else MIXED
 
@@ -366,7 +369,7 @@ LINE, MOST_ROWS, INDENT = 22, 24, 18
 
 
 def still(data: dict[str, Any], states: dict[str, Any]) -> str:
-    """Return one SVG picture: the upper levels of the tree, as many as fit, and below them what the panel says."""
+    """Return one SVG picture: the upper levels of the tree, as many as fit, with the panel's sentences below."""
     rows = data["rows"]
     deepest = max(row["level"] for row in rows)
     while deepest > 2 and sum(row["level"] <= deepest for row in rows) > MOST_ROWS:

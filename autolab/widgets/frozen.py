@@ -1,6 +1,6 @@
-"""What is frozen in a network, what that saves, and which traps are open. Modules of autolab or of PyTorch.
+"""Find what is frozen in a network, what freezing saves, and common mistakes, for modules of autolab or of PyTorch.
 
-Everything here reads; nothing changes a module, a parameter or an optimizer.
+Nothing here changes a module, a parameter or an optimizer.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class Layer:
 
     @property
     def trainable(self) -> bool | str | None:
-        """True, False or "mixed"; None without parameters of its own."""
+        """Return True, False or "mixed"; None without parameters of its own."""
         flags = {bool(p.requires_grad) for _, p in self.own}
         return None if not flags else MIXED if len(flags) > 1 else flags.pop()
 
     @property
     def mode(self) -> str:
-        """ "train" or "eval"."""
+        """Return "train" or "eval"."""
         return "train" if self.module.training else "eval"
 
 
 def layers(model: Any) -> list[Layer]:
     """Return every module of `model` in the order of registration, the network itself (path "", level 1) first.
 
-    Parameters that are no floating point numbers cannot be trained and are left out; one shared by several modules
+    Parameters that are not floating point cannot be trained and are left out; one shared by several modules
     belongs to the first. Raises TypeError when `model` is not a module.
     """
     if not all(hasattr(model, name) for name in ("named_modules", "named_parameters", "training")):
@@ -83,7 +83,7 @@ def parameters(layers: list[Layer]) -> Iterator[tuple[str, Any]]:
 
 
 def head(layers: list[Layer]) -> str:
-    """Path of the last module with parameters of its own, in the order of registration; "" when there is none."""
+    """Return the path of the last registered module with parameters of its own; "" if there is none."""
     return next((layer.path for layer in reversed(layers) if layer.own), "")
 
 
@@ -93,7 +93,8 @@ def nbytes(tensor: Any) -> int:
 
 # -- what it costs -----------------------------------------------------------------------------------------------------
 def state_bytes(optimizer: Any, group: dict[str, Any], parameter: Any) -> int | None:
-    """Bytes that the optimizer keeps for a parameter once it has been trained; None for an optimizer not known here.
+    """Return the bytes that the optimizer keeps for a parameter once it has been trained; None for an unknown
+    optimizer.
 
     SGD keeps nothing, with momentum one number per weight; Adam, AdamW, NAdam and RAdam two (AMSGrad three); RMSprop
     one, and one more each for momentum and `centered`; Adagrad one; Adadelta, Adamax and Rprop two; ASGD one. Source:
@@ -120,20 +121,20 @@ def state_bytes(optimizer: Any, group: dict[str, Any], parameter: Any) -> int | 
 
 
 def held_bytes(optimizer: Any, parameter: Any) -> int:
-    """Bytes that the optimizer holds for a parameter now."""
-    state = optimizer.state.get(parameter, {})  # `.get`: asking with [] would make an entry
+    """Return the bytes that the optimizer holds for a parameter now."""
+    state = optimizer.state.get(parameter, {})  # `.get`, because [] would create an entry
     return sum(nbytes(value) for value in state.values() if hasattr(value, "element_size"))
 
 
 def groups_of(optimizer: Any) -> dict[int, dict[str, Any]]:
-    """id of a parameter -> its parameter group."""
+    """Return the parameter group by parameter id."""
     return {id(p): group for group in optimizer.param_groups for p in group["params"]}
 
 
 def costs(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
-    """Count and bytes: `trainable`, `frozen` (numbers), `gradients`, `gradients_saved` (bytes), and with an optimizer
-    `state` (bytes it holds or will hold for what is trained), `state_saved` (what it need not keep for what is frozen)
-    and `state_left` (what it still holds for frozen parameters). The last three are None where unknown.
+    """Return counts and bytes: `trainable`, `frozen` (numbers), `gradients`, `gradients_saved` (bytes), and with an
+    optimizer `state` (bytes it holds or will hold for trained parameters), `state_saved` (bytes that freezing saves)
+    and `state_left` (bytes it still holds for frozen parameters). The last three are None if unknown.
     """
     counts = {"trainable": 0, "frozen": 0, "gradients": 0, "gradients_saved": 0}
     state: dict[str, int] | None = (
@@ -147,7 +148,7 @@ def costs(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
         if state is None:
             continue
         held = held_bytes(optimizer, parameter)
-        # What is not in the optimizer would be added with the same settings as the rest.
+        # A parameter that is not in the optimizer would be added with the same settings.
         future = state_bytes(
             optimizer, groups.get(id(parameter), optimizer.param_groups[0]), parameter
         )
@@ -162,12 +163,13 @@ def costs(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
 
 
 def _percent(share: float) -> str:
-    """ "2.4%", and "0.02%" of what is little: a head of a large network is not 0.0%."""
+    """Return a percentage such as "2.4%"; small shares get more digits ("0.02%"), so the head of a large network is not
+    0.0%."""
     return f"{share:.1%}" if share == 0 or share >= 0.001 else f"{100 * share:.1g}%"
 
 
 def cost_words(cost: dict[str, Any], optimizer: Any = None) -> list[list[str]]:
-    """Return the same as (term, sentence)."""
+    """Return the costs as (term, sentence)."""
     total = cost["trainable"] + cost["frozen"]
     share = f" ({_percent(cost['trainable'] / total)} of {total:,})" if total else ""
     rows = [
@@ -192,7 +194,7 @@ def cost_words(cost: dict[str, Any], optimizer: Any = None) -> list[list[str]]:
 
 
 def facts(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
-    """Return all that costs and warnings go by, as data: what `static/frozen.js` needs to say them for other
+    """Return the data from which costs and warnings follow, so that `static/frozen.js` can compute them for other
     switches."""
     groups = {} if optimizer is None else groups_of(optimizer)
 
@@ -232,8 +234,8 @@ def facts(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
 def warnings(
     layers: list[Layer], optimizer: Any = None, head_path: str | None = None
 ) -> list[dict[str, str]]:
-    """Return the traps that are open, each {kind, path, text, tone}; one entry names all layers it is about, `path` is
-    the first. tone: "warning", or "note" for what is often wanted."""
+    """Return the mistakes that were found, each {kind, path, text, tone}; one entry names all its layers, `path` is the
+    first. tone: "warning", or "note" for something that is often intended."""
     flags = [p.requires_grad for _, p in parameters(layers)]
     out: list[dict[str, str]] = []
     if flags and not any(flags):
@@ -262,10 +264,11 @@ def _warning(kind: str, paths: list[str], text: str) -> dict[str, str]:
 
 
 def names(paths: list[str], most: int = 4) -> str:
-    """ "layer fc1", "layers fc1, fc2, fc3, fc4 and 3 more", "the network itself"."""
+    """Return the names of layers in words: "layer fc1", "layers fc1, fc2, fc3, fc4 and 3 more", "the network
+    itself"."""
     if paths == [""]:
         return "the network itself"
-    if len(paths) == 1 and paths[0].startswith("layer"):  # "layer layer4" says it twice
+    if len(paths) == 1 and paths[0].startswith("layer"):  # "layer layer4" would repeat the word
         return paths[0]
     shown = ", ".join(path or "the network itself" for path in paths[:most])
     more = f" and {len(paths) - most} more" if len(paths) > most else ""
@@ -341,13 +344,13 @@ def _about_optimizer(layers: list[Layer], optimizer: Any) -> list[dict[str, str]
 
 
 def _strangers(layers: list[Layer], optimizer: Any) -> int:
-    """Return how many parameters of the optimizer are not in the network."""
+    """Return how many parameters of the optimizer do not belong to the network."""
     known = {id(p) for _, p in parameters(layers)}
     return sum(1 for group in optimizer.param_groups for p in group["params"] if id(p) not in known)
 
 
 def _moves(optimizer: Any, group: dict[str, Any], parameter: Any) -> str:
-    """Why a step would move this parameter although it is frozen; "" when it would not."""
+    """Return why a step would change this parameter although it is frozen; "" if it would not."""
     if parameter.grad is None:
         return ""
     if bool((parameter.grad != 0).any()):
@@ -375,7 +378,7 @@ def _about_modes(layers: list[Layer]) -> list[dict[str, str]]:
         elif layer.kind == "norm" and layer.mode == "eval" and layer.trainable:
             fixed.append(layer.path)
         elif layer.kind == "dropout" and layer.mode == "train" and layer.module.p:
-            # In the frozen part: what comes before it is frozen, and what comes after it is.
+            # Frozen layers before it, and frozen layers after it.
             before = [layers[j] for j in owners if j < i][-1:]
             after = [layers[j] for j in owners if j > i][:1]
             if after and not any(other.trainable for other in before + after):
@@ -413,7 +416,8 @@ def _about_modes(layers: list[Layer]) -> list[dict[str, str]]:
 
 
 def _frozen_here(layers: list[Layer], i: int) -> bool:
-    """Return whether layer i is frozen; one without parameters (affine=False) is when no layer before it is trained."""
+    """Return whether layer i is frozen; a layer without parameters (affine=False) is frozen if no layer before it is
+    trained."""
     if layers[i].own:
         return layers[i].trainable is False
     return not any(layer.trainable for layer in layers[:i])

@@ -1,4 +1,4 @@
-"""Small heat maps: purple for negative, white for 0, green for positive; `static/values.js` paints the same."""
+"""Small heat maps: purple for negative, white for 0, green for positive; `static/values.js` draws the same."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ THUMB, CELL, MOST = (
     32,
     12,
     8,
-)  # a thumbnail's largest side, its largest cell, the most rows or columns it shows
+)  # a thumbnail's largest side, its largest cell, its maximum number of rows or columns
 
 
 def color(value: Any, scale: float) -> str:
-    """`#rrggbb` of a number on the map that runs from -scale to scale; grey for what is not a finite number."""
+    """Return the `#rrggbb` colour of a number on the scale from -scale to scale; grey for a number that is not
+    finite."""
     if isinstance(value, str) or value != value:
         return palette.NOT_A_NUMBER
     part = max(-1.0, min(1.0, float(value) / scale)) if scale > 0 else 0.0
@@ -29,19 +30,20 @@ def color(value: Any, scale: float) -> str:
 
 
 def rows(value: Value | None) -> list[list[Any]] | None:
-    """Return the numbers as rows when they are a whole vector or matrix, else None."""
+    """Return the numbers as rows if they are a whole vector or matrix, else None."""
     if value is None or value.data is None or len(value.shape) not in (1, 2) or 0 in value.shape:
         return None
     return [value.data] if len(value.shape) == 1 else value.data
 
 
 def scale(table: list[list[Any]]) -> float:
-    """Largest magnitude among the finite numbers."""
+    """Return the largest magnitude among the finite numbers."""
     return max((abs(float(v)) for row in table for v in row if not isinstance(v, str)), default=0.0)
 
 
 def thumb_size(shape: tuple[int, ...] | None, value: Value | None) -> tuple[int, int]:
-    """Width and height of a thumbnail; (0, 0) when there is none (scalars, unknown, more than 8 rows or columns)."""
+    """Return width and height of a thumbnail; (0, 0) if there is none (scalars, unknown, more than 8 rows or
+    columns)."""
     table = rows(value)
     if not shape or table is None or len(table) > MOST or len(table[0]) > MOST:
         return (0, 0)
@@ -50,8 +52,8 @@ def thumb_size(shape: tuple[int, ...] | None, value: Value | None) -> tuple[int,
 
 
 def cells(value: Value, size: tuple[int, int]) -> str:
-    """Return the thumbnail as SVG squares from (0, 0), on paper that is a little larger: a vermillion square is also
-    seen on vermillion."""
+    """Return the thumbnail as SVG squares starting at (0, 0), on a slightly larger white background, which keeps a
+    vermillion square visible on vermillion."""
     table = rows(value)
     if table is None:
         return ""
@@ -65,5 +67,5 @@ def cells(value: Value, size: tuple[int, int]) -> str:
 
 
 def brief(value: Value) -> str:
-    """Return a few words that stand for a tensor too large to draw: "within ±0.031"."""
+    """Return a short description of a tensor that is too large to draw: "within ±0.031"."""
     return extent(value.stats) if value.stats else ""

@@ -1,4 +1,4 @@
-"""What a training run reports, kept whole for the kernel and in bounded size for the browser."""
+"""The reports of a training run: complete in the kernel, and of limited size for the browser."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MOST_EXAMPLES, MOST_PIXELS, MOST_MARKS = 12, 64, 40
 
 
 class Series:
-    """A curve that grows and stays small: when it has `most` points, neighbours are merged two by two.
+    """A curve that grows and stays small: when it has `most` points, neighbours are merged in pairs.
 
-    A merged point keeps the mean, the lowest and the highest of its values, so that a spike is not lost, and the place
-    of the last. What is not finite is kept apart, by its place (the first 40).
+    A merged point keeps the mean, minimum and maximum of its values, so that a spike is not lost, and the position of
+    the last. Values that are not finite are kept separately, by position (the first 40).
     """
 
     def __init__(self, most: int = MOST_POINTS):
@@ -58,7 +58,7 @@ class Series:
         return data if self.width == 1 else data | {"low": columns[2], "high": columns[3]}
 
     def brief(self) -> dict[str, Any]:
-        """Means only, of three digits: a network may have a hundred layers."""
+        """Return only the means, with three digits: a network may have a hundred layers."""
         return {
             "y": [digits(point[1], 3) for point in self.points],
             "bad": self.bad,
@@ -75,7 +75,7 @@ def _merge(into: list[float], other: list[float]) -> None:
 
 
 def digits(value: float | None, most: int = 5) -> Any:
-    """Five significant digits, as JSON has them: NaN and inf as words."""
+    """Return a number with five significant digits for JSON: NaN and inf as words."""
     if value is None:
         return None
     if not math.isfinite(value):
@@ -96,8 +96,7 @@ def as_number(value: Any, where: str) -> float:
 
 
 class History:
-    """The records of one training run. `records` has every one of them, numbers only; `to_json()` is bounded in
-    size."""
+    """The records of one training run. `records` has all of them, as numbers only; `to_json()` has limited size."""
 
     def __init__(self) -> None:
         self.records: list[dict[str, Any]] = []
@@ -110,10 +109,10 @@ class History:
         self.x = 0.0
 
     def add(self, record: Any, rates: Sequence[float] = ()) -> None:
-        """Take one record; `rates` are the optimizer's learning rates, one for each parameter group: they are
-        kept where the record says none, and where there are several groups.
+        """Add one record. `rates` are the optimizer's learning rates, one per parameter group; they are stored if the
+        record has none, and if there are several groups.
 
-        Raises TypeError, with nothing taken, when the record is no mapping or a number in it is none."""
+        Raises TypeError, without adding anything, if the record is not a mapping or a value in it is not a number."""
         values = self._read(record)
         if len(rates) > 1 or (len(rates) and "learning_rate" not in values):
             values["learning_rate"] = list(rates) if len(rates) > 1 else rates[0]
@@ -140,8 +139,7 @@ class History:
             self.norms.setdefault(layer, Series(MOST_COLUMNS)).add(self.x, value)
 
     def _place(self, step: float | None) -> float:
-        """Return where a record stands on the axis: at its step, or one further where steps start again or are not
-        counted."""
+        """Return the x position of a record: its step, or one further if step numbers restart or are missing."""
         if step is None:
             return self.x + 1
         return step if not self.records or step >= self.x else self.x + 1
@@ -172,11 +170,11 @@ class History:
             elif key in (*SCALARS, "learning_rate", "step") or isinstance(value, (int, float)):
                 values[key] = as_number(value, name)
             else:
-                values[key] = value  # not ours: kept as it is
+                values[key] = value  # unknown to us: stored unchanged
         return values
 
     def mark(self, text: str) -> None:
-        """Note that something happened here: it is drawn as a line across the curves."""
+        """Mark this point of the training with a line across the curves."""
         self.marks = [*self.marks[1 - MOST_MARKS :], {"x": self.x, "text": text}]
 
     @property
@@ -184,13 +182,13 @@ class History:
         return len([epoch for epoch in self.table if epoch != ""])
 
     def to_json(self) -> dict[str, Any]:
-        """For the browser: never more than a fixed number of points, whatever the length of the run."""
+        """Return the data for the browser: never more than a fixed number of points, whatever the length of the run."""
         last = self.records[-1] if self.records else {}
         return {
             "count": len(self.records), "x": self.x, "epoch": last.get("epoch"),
             "series": {name: series.to_json() for name, series in self.series.items()},
             "rates": {name: series.to_json() for name, series in self.rates.items()},
-            # A list: JavaScript would put a layer called "2" before one called "0.1".
+            # A list, because JavaScript would order a layer called "2" before one called "0.1".
             "norms": [[name, series.brief()] for name, series in self.norms.items()],
             "epochs": _thinned(self.epochs, MOST_MARKS), "marks": self.marks,
             "table": _thinned(list(self.table.values()), MOST_ROWS),
@@ -198,7 +196,7 @@ class History:
 
 
 def _thinned(items: list[Any], most: int) -> list[Any]:
-    """Return every n-th, and the last."""
+    """Return every n-th item, and the last."""
     if len(items) <= most:
         return list(items)
     step = math.ceil(len(items) / (most - 1))
@@ -209,14 +207,15 @@ def _thinned(items: list[Any], most: int) -> list[Any]:
 def read_examples(
     source: Any, classes: Sequence[str] | None = None
 ) -> tuple[list[dict[str, Any]], Any]:
-    """Return (examples for the browser, confusion matrix or None) of what `predict` or a record's "examples" gives.
+    """Return (examples for the browser, confusion matrix or None) from the result of `predict` or a record's
+    "examples".
 
     source: a tuple or dict (images, targets, predictions), images as `viz.plot_misclassified` takes them, predictions
     class indices or scores (examples, classes). Twelve are shown, spread evenly, because data sets are often
     sorted by class; the confusion matrix counts all of them.
     A dict may bring its own "confusion".
 
-    Raises TypeError or ValueError naming what does not fit."""
+    Raises TypeError or ValueError that names the wrong part."""
     if isinstance(source, Mapping):
         missing = [key for key in ("images", "targets", "predictions") if key not in source]
         if missing:
@@ -266,8 +265,8 @@ def read_examples(
 
 
 def read_confusion(matrix: Any) -> list[list[int]]:
-    """Count (classes, classes), or (targets, predictions), as lists. Raises TypeError or ValueError for anything
-    else."""
+    """Return counts (classes, classes), given as such or as (targets, predictions), as lists. Raises TypeError or
+    ValueError for anything else."""
     if isinstance(matrix, tuple):
         matrix = pictures.confusion_matrix(*matrix)
     counts = numbers(matrix, "confusion")

@@ -26,16 +26,16 @@ BANDS = 12
 
 
 class NoLoss(ValueError):
-    """A start at which the loss is no finite number."""
+    """Raised for a start at which the loss is not finite."""
 
 
 class LossLandscape(Displayed):
     """Contours of a loss over two directions, and optimizers that race down from one start.
 
     loss_function: called without arguments, as an optimizer's closure; returns a tensor of one number.
-    parameters: leaves of autolab that want a gradient, as a list, as a dict with their names, or
-                `model.named_parameters()`; two numbers or more in all. Where there are just two, the picture is the
-                whole loss over them; else `directions`.
+    parameters: autolab leaves that require grad, as a list, as a dict with their names, or
+                `model.named_parameters()`; two numbers or more in all. With exactly two, the picture shows the whole
+                loss; else see `directions`.
     optimizers: names ("SGD", "momentum", "Nesterov", "Adagrad", "RMSprop", "Adam", "AdamW", "LBFGS"), or name ->
                 function of parameters and rate that makes one. A step of LBFGS is one line search, whatever the rate
                 is.
@@ -44,11 +44,12 @@ class LossLandscape(Displayed):
                 "path": the two in which the paths moved most (their principal components).
     resolution: the loss is computed at resolution * resolution places.
 
-    Traits, set from either side: `step` (from 0, the start), `selected` (whose arrows are drawn), `start`, `lr`,
-    `playing`, `interval` (milliseconds). Setting `start` or `lr` needs the kernel: all is computed anew. The
-    parameters, their `.grad` and the random stream are left as they were. `runs` has what was computed.
+    Traits, set from either side: `step` (from 0, the start), `selected` (the optimizer whose arrows are drawn),
+        `start`, `lr`,
+    `playing`, `interval` (milliseconds). Setting `start` or `lr` needs the kernel, which recomputes everything. The
+    parameters, their `.grad` and the random stream are left as they were. `runs` has the computed paths.
 
-    Raises TypeError for parameters that are no leaves and for functions that do not give one number, ValueError for
+    Raises TypeError for parameters that are not leaves and for functions that don't return one number, ValueError for
     unknown optimizers and numbers out of range.
 
     Example:
@@ -146,7 +147,7 @@ class LossLandscape(Displayed):
         return str(proposal["value"])
 
     def _again(self, change: Any) -> None:
-        """From another start, or at another rate. A start without a loss is not taken, and that is said."""
+        """Recompute for another start or another learning rate. Reject a start without a finite loss, and say so."""
         try:
             computed = self._computed(list(self.start), self.lr)
         except NoLoss as error:
@@ -164,7 +165,7 @@ class LossLandscape(Displayed):
             self._tell(computed["data"], told)
 
     def _tell(self, data: dict[str, Any], words: str) -> None:
-        """Data to show, and what is said of them; by the number the same words are news when said again."""
+        """Send data and a message. The number makes a repeated message count as new."""
         self.data = data | {"told": [words, self.data["told"][1] + 1]}
 
     @contextmanager
@@ -176,7 +177,7 @@ class LossLandscape(Displayed):
             self.observe(self._again, ["start", "lr"])
 
     def _part(self) -> bool:
-        """From the explorer of the steps, if there is one."""
+        """Disconnect from the explorer of the steps, if there is one."""
         if self._explorer is None:
             return False
         self._explorer.unobserve(self._led, "step")
@@ -233,8 +234,8 @@ class LossLandscape(Displayed):
     def _window(
         self, runs: list[descents.Run], bottom: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the coordinates of the picture: it shows the lowest point and the paths, except where a path climbs to
-        four times the loss at the start."""
+        """Return the range of the picture: the lowest point and all paths, except parts of a path where the loss
+        exceeds four times its initial value."""
         assert self._plane is not None
         high = max(4 * abs(runs[0].losses[0]), 1e-12)
         seen = [
@@ -274,8 +275,8 @@ class LossLandscape(Displayed):
         }
 
     def explorer(self, optimizer: str | None = None, steps: int = 3) -> Any:
-        """Return an Explorer of the first steps of one optimizer; stepped to another round, it takes the landscape
-        along, and the other way round. optimizer: by default the first."""
+        """Return an Explorer of the first steps of one optimizer; stepping in it moves the landscape to the same step,
+        and vice versa. optimizer: by default the first."""
         from ..trace import record
         from .explorer import explore
 
@@ -326,11 +327,11 @@ class LossLandscape(Displayed):
             self._explorer.step = 0 if change["new"] == 0 else bounds[change["new"] - 1]
 
     def export_state(self) -> dict[str, Any]:
-        """Return the state that a page without kernel needs: it shows what was computed."""
+        """Return the state for a page without a kernel: it shows the computed paths."""
         return self.get_state() | {"live": False}
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab landscape") -> Path:
-        """Write the landscape, as it stands now, to one HTML file without need of kernel or network; returns the
+        """Write the landscape in its present state to one HTML file that needs no kernel or network; return the
         path."""
         return html.write(path, [self], title=title)
 
@@ -343,7 +344,7 @@ class LossLandscape(Displayed):
         )
 
     def _still(self) -> str:
-        """Return the picture with all paths to their ends."""
+        """Return the picture with all complete paths."""
         paths = [
             element("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in (self._pixel(p) for p in run["points"])),
                     fill="none", stroke=run["color"], stroke_width=2.5, stroke_dasharray=run["dash"] or None)
@@ -380,7 +381,7 @@ class LossLandscape(Displayed):
         )
 
     def __repr__(self) -> str:
-        # No address: a stored notebook must print the same on every run.
+        # Without an address, because a stored notebook must print the same on every run.
         ends = ", ".join(f"{run.name} {run.losses[-1]:.3g}" for run in self.runs.values())
         return f"LossLandscape({len(self.data['frames']) - 1} steps, loss in the end: {ends})"
 
@@ -389,7 +390,7 @@ _DASHES = ("", "7 4", "9 3 2 3", "2 3", "9 3 2 3 2 3", "12 4", "1 2")  # as pale
 
 
 def _pairs(parameters: Any) -> Any:
-    """`model.named_parameters()` and other pairs of name and tensor as a dict; tensors alone as they are."""
+    """Return `model.named_parameters()` or other pairs of name and tensor as a dict; tensors alone stay unchanged."""
     listed = list(parameters)
     return (
         dict(listed)
@@ -418,7 +419,7 @@ def _makers(optimizers: Sequence[str] | Mapping[str, Any]) -> dict[str, descents
 def _picture(
     xs: np.ndarray, ys: np.ndarray, heights: np.ndarray, plane: descents.Plane
 ) -> tuple[str, list[float]]:
-    """Contours, axes and the scale of the loss as SVG, and [left, right, bottom, top] of what it shows."""
+    """Return contours, axes and the loss scale as SVG, and the shown range [left, right, bottom, top]."""
     from contourpy import contour_generator
 
     box = [float(xs[0]), float(xs[-1]), float(ys[0]), float(ys[-1])]
@@ -428,7 +429,7 @@ def _picture(
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     levels = [
         low + (high - low) * (k / BANDS) ** 2.5 for k in range(BANDS + 1)
-    ]  # closer to each other in the valley
+    ]  # levels are closer together in the valley
     contours = contour_generator(xs, ys, np.ma.masked_invalid(heights), fill_type="OuterOffset")
     path = lambda points: "M" + "L".join(f"{across(x):.1f} {up(y):.1f}" for x, y in points)
     parts = [element("rect", width=WIDTH, height=HEIGHT, fill=palette.PAPER)]
@@ -475,7 +476,7 @@ def _picture(
 
 
 def _scale(levels: list[float]) -> list[str]:
-    """Return which shade is which loss."""
+    """Return the legend: which shade stands for which loss."""
     tall, x = SIZE / (2 * BANDS), LEFT + SIZE + 14
     parts = [label("al-name", x, TOP + 10, "loss")]
     for k in range(BANDS):
@@ -507,7 +508,7 @@ def _scale(levels: list[float]) -> list[str]:
 
 
 def _shade(band: int) -> str:
-    """From paper, low, to grey, high: the paths' colours are seen on all of them."""
+    """Return a shade from white (low) to grey (high); the paths' colours are visible on all shades."""
     paper, grey = (bytes.fromhex(color[1:]) for color in (palette.PAPER, palette.DATA))
     part = 0.75 * band / (BANDS - 1)
     return "#" + "".join(f"{int(p + (g - p) * part + 0.5):02x}" for p, g in zip(paper, grey))

@@ -1,5 +1,4 @@
-"""Formulas as MathML, which a page shows as it is: one for each form, in which numbers and names are filled in there
-(`static/mathml.js`)."""
+"""Convert formulas to MathML, one element per form; the page fills in numbers and names (`static/mathml.js`)."""
 
 from __future__ import annotations
 
@@ -11,16 +10,18 @@ from ..trace.model import Trace
 
 HOLE = "#"
 _CHANGING = re.compile(
-    r"\\overset\{\\mathrm\{\w+\}\}\{=\}|\\(?:operatorname|text|mathbf|mathit|begin|end)\{[^{}]*\}"  # stay as they are
+    # keep these unchanged
+    r"\\overset\{\\mathrm\{\w+\}\}\{=\}|\\(?:operatorname|text|mathbf|mathit|begin|end)\{[^{}]*\}"
     r"|(\\mathrm\{(?:[^{}\\]|\\char\d+ |\\.)*\}|(?<![\d.^_])\d+(?:\.\d+)?)",
-    re.ASCII,  # as in a script
+    re.ASCII,  # the same as in JavaScript
 )
 _OVERLINE = re.compile(r'<mover>((?:(?!<mover>).)*<mo accent="true">&#x02015;</mo></mover>)')
 _MATRIX = r"\begin{bmatrix}"
 
 
 def formulas(trace: Trace) -> dict[str, str]:
-    """MathML for every form of a formula in a trace. One that cannot be converted is left out, and shown as TeX."""
+    """Return MathML for every form of a formula in a trace. A form that cannot be converted is left out and shown as
+    TeX."""
     sources = {
         tex
         for part in (trace.nodes, trace.edges)
@@ -46,8 +47,8 @@ def form_of(tex: str) -> str:
 
 @functools.lru_cache(maxsize=20_000)
 def _mathml(form: str) -> str:
-    """MathML of a form, one element for each piece of a chain: no browser breaks a line within one.
-    `<mtext>name0</mtext>` stands for what is at its first hole."""
+    """Return the MathML of a form, one element for each part of a chain, because browsers don't break a line inside
+    one. `<mtext>name0</mtext>` marks the first hole."""
     numbers = iter(range(form.count(HOLE)))
     pieces = [
         _piece(line)
@@ -57,8 +58,8 @@ def _mathml(form: str) -> str:
 
 
 def _lines(tex: str) -> list[str]:
-    """Return a chain of equations in pieces that may stand below each other: `y = a b`, `= 2 \\cdot 3`, `= 6`; of
-    numbers alone: `2 \\cdot 3`, `= 6`."""
+    """Split a chain of equations into parts that may stand on separate lines: `y = a b`, `= 2 \\cdot 3`, `= 6`; if it
+    has only numbers: `2 \\cdot 3`, `= 6`."""
     sides = truth.split(tex)
     together = (
         1
@@ -82,11 +83,11 @@ def _piece(tex: str) -> str:
         mathml = convert(tex, display="block").replace(
             ' xmlns="http://www.w3.org/1998/Math/MathML"', ""
         )
-    except Exception:  # the converter raises many kinds for TeX it does not know
+    except Exception:  # the converter raises many types of errors for TeX it does not know
         return ""
-    # A bar as long as what it is over is a border in the style sheet: the sign does not stretch.
+    # An overline is a border in the style sheet, because the character does not stretch.
     mathml = _OVERLINE.sub(r'<mover class="al-overline">\1', mathml)
-    # `\mathrel{+}=` is one sign to a reader; the converter makes two of it, with a gap.
+    # `\mathrel{+}=` is one sign; the converter makes two signs with a gap.
     return mathml.replace(
         "<mo><mrow><mo>&#x0002B;</mo></mrow></mo><mo>&#x0003D;</mo>", "<mo>+=</mo>"
     )

@@ -1,4 +1,4 @@
-"""A short message below a cell: the same words as plain text and as HTML, and the same every time."""
+"""A short message below a cell: the same words as plain text and as HTML, identical on every run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ EDGES = {
 
 
 def with_code(text: str) -> str:
-    """Text as HTML; what stands between backquotes is code."""
+    """Return text as HTML; parts between backquotes become code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def frame(tone: str = "neutral") -> str:
-    """Return the CSS of a text with a coloured edge."""
+    """Return the CSS of a text block with a coloured edge."""
     return (
         f"border-left:5px solid {EDGES[tone]};padding:2px 0 2px 12px;margin:4px 0;"
         "max-width:54em;line-height:1.5"
@@ -30,8 +30,8 @@ def frame(tone: str = "neutral") -> str:
 
 @dataclass(frozen=True, repr=False)
 class Message:
-    """`head`, then `rows` of (mark, text), then `paragraphs`, then `code`: pieces of program, each with a line above
-    it.
+    """A message: `head`, then `rows` of (mark, text), then `paragraphs`, then `code`: pieces of program, each with a
+    line above it.
 
     `tone` ("neutral", "agrees", "differs") colours the edge of the HTML form; the head says the same in words.
     """
@@ -44,7 +44,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The message in words, as `Explanation.text` is."""
+        """Return the message in words, like `Explanation.text`."""
         return repr(self)
 
     def __repr__(self) -> str:

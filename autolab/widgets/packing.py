@@ -1,5 +1,5 @@
-"""A trace as a widget's script gets it: columns instead of records, in which nothing is said twice. `static/unpack.js`
-reads it."""
+"""Pack a trace for a widget's script: columns instead of records, without repeated data. `static/unpack.js` reads
+it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ FEW = 64
 _CHANGING = re.compile(r"(\d+(?:\.\d+)?)")
 _IDS = re.compile(
     r"([a-z])\d+(?:\n\1\d+)*", re.ASCII
-)  # of nodes, edges ...: their numbers need not be cut out
+)  # of nodes, edges ...: their numbers are not separated
 
 _VALUES = ("value", "grad", "grad_before", "total")
-_KEPT = {  # of a big trace; for the rest a script gets what a record has by default
+_KEPT = {  # for a big trace; the script gets defaults for the other fields
     Node: "id kind op grad_fn shape dtype device requires_grad module error mark label name".split(),
     Edge: "id parent parent_nr child slot differentiable alias update".split(),
     Saved: "id node name state".split(),
@@ -40,10 +40,11 @@ _KEPT = {  # of a big trace; for the rest a script gets what a record has by def
 
 
 def pack(trace: Trace, numbers: bool = True, folding: Folding | None = None) -> dict[str, Any]:
-    """Return `trace.to_json()` in columns, every value once, in a table `values`, with its place there wherever it is
-    used; with a `folding` also the trace's beats.
+    """Return `trace.to_json()` in columns. Each different value is stored once, in a table `values`, and referred to by
+    its position; with a `folding`, the trace's beats are included.
 
-    Without `numbers` no values, formulas and sentences: what stepping through a folded picture and searching need.
+    Without `numbers`, leave out values, formulas and sentences: then stepping through a folded picture and searching
+    still work.
     """
     values = _Values()
     told = (
@@ -98,10 +99,11 @@ def _records(kind: type, records: Sequence[Any], values: _Values, numbers: bool)
 
 
 def _written(item: Any) -> bytes | str:
-    """Plain data as a key, in which 1, 1.0 and True differ. To put numbers into words takes several times as long."""
+    """Return plain data as a key in which 1, 1.0 and True differ. Converting numbers to text would take several times
+    longer."""
     try:
-        return marshal.dumps(item, 2)  # in later versions the bytes of equal items may differ
-    except ValueError:  # a library's own kind of tuple or number
+        return marshal.dumps(item, 2)  # in later versions equal items may give different bytes
+    except ValueError:  # a library's own type of tuple or number
         return repr(item)
 
 
@@ -114,14 +116,14 @@ def _plain(item: Any) -> Any:
 
 
 class _Values:
-    """The different values of a trace, by their place."""
+    """The different values of a trace, by position."""
 
     def __init__(self) -> None:
         self.found: list[dict[str, Any]] = []
         self._written: dict[bytes | str, int] = {}
         self._by_object: dict[
             int, tuple[int, Value]
-        ] = {}  # the value is kept, so that no other gets its id
+        ] = {}  # keep a reference, so that its id is not reused
 
     def place(self, value: Value | None) -> int | None:
         if value is None:
@@ -146,11 +148,11 @@ class _Values:
 
 
 def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
-    """Columns of the same length, each as short as it gets: {"all": item} where all are equal; {"count": 0} of 0, 1, 2
-    ...; {"forms", "at", "fill"} of words that differ in their numbers (see `_words`); {"table": a column of the
-    different items, "at": the place of each}; {"lists": words, in each of which a list of words stands}; or {"each":
-    items}. Columns of few different items often change together:
-    they share one `at`, the places in `rows`, and "at" is the column's number there."""
+    """Return columns of the same length in their shortest form: {"all": item} if all are equal; {"count": 0} for 0, 1,
+    2 ...; {"forms", "at", "fill"} for texts that differ only in numbers (see `_words`); {"table": the different items,
+    "at": the index of each}; {"lists": texts, each containing a list of words}; or {"each": items}. Columns with few
+    different items often change together: they share one `at`, the indices in `rows`, and "at" is the column's number
+    there."""
     length = len(next(iter(columns.values()), ()))
     packed = {name: _column(items) for name, items in columns.items()}
     few = [column for column in packed.values() if "table" in column and max(column["at"]) < FEW]
@@ -164,19 +166,19 @@ def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
 
 
 def _numbered() -> dict[Any, int]:
-    """Return each key that is asked for has the next number."""
+    """Return the number of a key; each new key gets the next number."""
     return defaultdict(count().__next__)
 
 
 def _column(items: list[Any]) -> dict[str, Any]:
-    """Return a column as `_table` says, with an "at" of its own."""
+    """Return a column in the form that `_table` describes, with an "at" of its own."""
     if items and (items[0] is None or items[0].__class__ is str) and items[-1] == items[0]:
         if items.count(items[0]) == len(items):
             return {"all": items[0]}
     kinds = set(map(type, items)) - {type(None)}
     if kinds == {int} and items == list(range(len(items))) and len(items) > 1:
         return {"count": 0}
-    if kinds == {str} and (items[0] or "").endswith("0") and len(items) > 1:  # ids, which count
+    if kinds == {str} and (items[0] or "").endswith("0") and len(items) > 1:  # ids, which count up
         name = items[0][:-1]
         if items[-1] == f"{name}{len(items) - 1}" and items == [
             f"{name}{i}" for i in range(len(items))
@@ -187,7 +189,7 @@ def _column(items: list[Any]) -> dict[str, Any]:
         kinds = set(map(type, chain.from_iterable(filter(None, items))))
     if not (
         kinds <= {str} or kinds == {int} or kinds == {bool}
-    ):  # 1, 1.0 and True are equal, and are written differently
+    ):  # 1, 1.0 and True are equal, but are written differently
         items = list(map(_plain, items))
         keys = list(map(_written, items))
     first = dict(zip(reversed(keys), reversed(items), strict=True)) if keys is not items else None
@@ -204,7 +206,7 @@ def _column(items: list[Any]) -> dict[str, Any]:
 
 
 def _each(items: list[Any], kinds: set[type]) -> dict[str, Any]:
-    """Different items, and the kinds of what they are or hold."""
+    """Return the different items, and the types of what they are or contain."""
     if kinds != {str}:
         return {"each": list(map(_plain, items))}
     if items[0].__class__ is tuple:
@@ -213,8 +215,9 @@ def _each(items: list[Any], kinds: set[type]) -> dict[str, Any]:
 
 
 def _words(texts: list[str | None]) -> dict[str, Any]:
-    """Texts without their numbers, which follow in `fill`, one line for all: "v3 = v2 * x" has the form "v# = v# * x"
-    and the numbers "3 2". No `at` where there is one form, no `fill` where the numbers only count: "n0", "n1" ..."""
+    """Return texts without their numbers; the numbers follow in `fill`, one line for all: "v3 = v2 * x" has the form
+    "v# = v# * x" and the numbers "3 2". There is no `at` if there is only one form, and no `fill` if the numbers only
+    count up: "n0", "n1" ..."""
     empty = texts.count(None)
     whole = "\n".join([NONE if text is None else text for text in texts] if empty else texts)  # type: ignore[arg-type]
     if HOLE in whole or whole.count("\n") != len(texts) - 1 or whole.count(NONE) != empty:
@@ -223,7 +226,7 @@ def _words(texts: list[str | None]) -> dict[str, Any]:
         forms, numbers = [ids[1] + HOLE], whole.removeprefix(ids[1]).replace("\n" + ids[1], " ")
         counting = numbers.startswith("0 1") and numbers == " ".join(map(str, range(len(texts))))
         return {"forms": forms} if counting else {"forms": forms, "fill": numbers}
-    pieces = _CHANGING.split(whole)  # at once: ten times as fast as one by one
+    pieces = _CHANGING.split(whole)  # all at once: ten times as fast as one by one
     fill, forms = pieces[1::2], HOLE.join(pieces[::2]).split("\n")
     places = {form: place for place, form in enumerate(dict.fromkeys(forms))}
     if len(places) * 2 > len(texts):
@@ -238,8 +241,8 @@ def _words(texts: list[str | None]) -> dict[str, Any]:
 def details(
     trace: Trace, index: int, selected: str, around: Callable[[str], tuple[list[Any], list[Any]]]
 ) -> dict[str, Any]:
-    """Return what `pack` without numbers left out of one step and one node. `around`: (edges to a node, what it
-    saved)."""
+    """Return the details of one step and one node that `pack` without numbers left out. `around`: (edges to a node,
+    what it saved)."""
     frame = trace.frames[index] if 0 <= index < len(trace.frames) else None
     nodes = {selected} if selected else set()
     if frame is not None:

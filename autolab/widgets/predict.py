@@ -1,4 +1,4 @@
-"""A prediction: a question answered before anything runs, kept, and compared with what happened."""
+"""A prediction: a question answered before code runs, stored, and compared with the result."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ class Prediction(Displayed):
     choices: the answers offered, as text; without choices the learner types (`kind`: "number" or "text"). With
         `kind="words"` it asks for an explanation in the learner's own words, and shows those of `key` beside it,
         neither right nor wrong.
-    because: answer -> one sentence on what this wrong answer gets wrong, said only after the reveal.
-    id: with a name, the answer is kept in `autolab.progress` when it is compared.
-    key: what the answer is compared with: a text, or a function of what `reveal` is given. None: what it is given
-    itself.
+    because: answer -> one sentence about what is wrong with this answer, shown only after the reveal.
+    id: with a name, the answer is stored in `autolab.progress` when it is compared.
+    key: the correct answer: a text, or a function of the value given to `reveal`. None: that value itself.
 
         guess = Prediction("What is `x.grad`?", choices=["6", "12"], because={"6": "backward() adds."})
         guess                      # shows it; the learner picks
@@ -51,13 +50,13 @@ class Prediction(Displayed):
     )  # whether a kernel may be there; not on an exported page
     verdicts = traitlets.Dict().tag(
         sync=True
-    )  # for a page: answer -> what there is to say; "" -> to any other
+    )  # for a page: answer -> the text to show; "" -> the text for any other answer
 
-    _outcome: Any = None  # what happened, as `reveal` was told; until then there is no verdict
+    _outcome: Any = None  # the value given to `reveal`; until then there is no verdict
     _verdict: Verdict | None = None
     _kept: tuple[
         str, str | None
-    ]  # the answer that is kept, and what it was compared with; None: it is not known any more
+    ]  # the stored answer and the outcome it was compared with; None: not known any more
 
     def __init__(
         self, question: str, choices: Any = (), kind: str = "", because: dict[str, str] | None = None,
@@ -83,21 +82,21 @@ class Prediction(Displayed):
 
     @property
     def made(self) -> bool:
-        """Whether there is an answer."""
+        """Return whether there is an answer."""
         return bool(self.answer)
 
     @property
     def came_true(self) -> bool | None:
-        """None before there is an answer and an outcome, then whether the two agree; always None for words."""
+        """Return whether answer and outcome agree; None if one is missing, and always None for answers in words."""
         if self.kind == "words":
             return None
         return agree(self.answer, self._outcome) if self.made and self._verdict else None
 
     def reveal(self, *outcome: Any) -> Verdict:
-        """Return the verdict, to be shown: it waits for an answer, or for "show me".
+        """Return the verdict, ready to display: it waits for an answer, or for "show me".
 
-        outcome: what happened: a tensor, a number, True or False, an exception, or text; with a `key`, what that is
-        computed from.
+        outcome: the result: a tensor, a number, True or False, an exception, or text; with a `key`, the argument of
+            that function.
         """
         self._outcome = (
             self._key(*outcome)
@@ -111,13 +110,14 @@ class Prediction(Displayed):
         return self._verdict
 
     def recall(self, answer: str, confidence: int | None = None, reason: str = "") -> None:
-        """Take over an answer that is kept already: compared, it is not kept again. What can be none is left out."""
+        """Restore a stored answer; when compared, it is not stored again. Ignore a value that is not a possible
+        answer."""
         with contextlib.suppress(traitlets.TraitError):
             self._kept = answer, None
             self.answer, self.confidence, self.reason = answer, confidence or 0, reason
 
     def show_me(self) -> None:
-        """Give up: the verdict is shown without an answer."""
+        """Give up: show the verdict without an answer."""
         self._compare(asked=True)
 
     @traitlets.observe("answer")
@@ -127,7 +127,7 @@ class Prediction(Displayed):
         self._compare()
 
     def _beside(self) -> None:
-        """The words of whoever asks, beside the learner's."""
+        """Return the author's explanation, to show beside the learner's."""
         self.actual = str(self._key) if self.made else ""
         if self.made and self._id and self._kept[0] != self.answer:
             self._kept = self.answer, self.actual
@@ -141,7 +141,7 @@ class Prediction(Displayed):
         kept, self._kept = self._kept, (self.answer, self.actual)
         if (
             self.made and self._id and kept not in (self._kept, (self.answer, None))
-        ):  # a cell may run again, another day too
+        ):  # a cell may run again, even on another day
             progress.record(
                 "prediction", self._id, given=self.answer, right=self.came_true, belief=self._why(self.answer),
                 confidence=self.confidence or None, because=self.reason, choices=tuple(self.choices) or None,
@@ -149,12 +149,12 @@ class Prediction(Displayed):
 
     @property
     def outcome(self) -> str:
-        """What happened, as text: the choice that it is, where it is one."""
+        """Return the outcome as text; if it is one of the choices, return that choice."""
         return next((c for c in self.choices if agree(c, self._outcome)), _text(self._outcome))
 
     @property
     def told(self) -> str:
-        """Return the sentence that says what happened."""
+        """Return the sentence that states the outcome."""
         return translate("It is: {outcome}", outcome=self.outcome)
 
     @property
@@ -169,7 +169,7 @@ class Prediction(Displayed):
         )
 
     def message(self, answer: str) -> Message:
-        """Return what there is to say to an answer; to none, when it is "" and was asked for."""
+        """Return the message for an answer; for "", the message after "show me"."""
         if not answer:
             return Message(
                 translate("You made no prediction here"), ((translate("it is"), self.outcome),)
@@ -182,8 +182,8 @@ class Prediction(Displayed):
         return Message(head, rows, (why,) if why else (), "differs")
 
     def export_state(self) -> dict[str, Any]:
-        """Return the state that a page without kernel needs: unanswered, and what to say to each answer, where the
-        outcome is known."""
+        """Return the state for a page without a kernel: unanswered, with the text for each answer if the outcome is
+        known."""
         state = self.get_state() | {
             "live": False,
             "answer": "",
@@ -225,7 +225,7 @@ class Prediction(Displayed):
         return _readable(super()._repr_mimebundle_(**kwargs), repr(self), self._html())
 
     def _html(self) -> str:
-        """Return what a page without a kernel shows: the question and the answers, to be read."""
+        """Return the HTML for pages without a kernel: the question and the answers."""
         items = "".join(f"<li>{with_code(c)}</li>" for c in self.choices)
         body = f"<ul style='margin:4px 0 4px 1.5em'>{items}</ul>" if items else ""
         return (
@@ -235,12 +235,12 @@ class Prediction(Displayed):
 
 
 class Verdict(Displayed):
-    """What became of a prediction. Until there is an answer it says what it waits for, and offers "show me"."""
+    """The verdict on a prediction. Until there is an answer, it says what it waits for, and offers "show me"."""
 
     _esm = assets.loader("verdict")
     _script = traitlets.Unicode(assets.module("verdict")).tag(sync=True)
     text = traitlets.Unicode("").tag(sync=True)  # HTML; "" while it waits
-    asked = traitlets.Bool(False).tag(sync=True)  # by the button
+    asked = traitlets.Bool(False).tag(sync=True)  # whether "show me" was pressed
     live = traitlets.Bool(True).tag(sync=True)
 
     def __init__(self, prediction: Prediction) -> None:
@@ -248,7 +248,7 @@ class Verdict(Displayed):
         super().__init__()
 
     def show(self, message: Message) -> None:
-        """Say this from now on."""
+        """Show this message from now on."""
         self._message, self.text = message, message._repr_html_()
 
     @traitlets.observe("asked")
@@ -256,7 +256,7 @@ class Verdict(Displayed):
         self._of.show_me()
 
     def export_state(self) -> dict[str, Any]:
-        """On a page the question itself says what became of it."""
+        """Return an empty state, because on a page the question itself shows the verdict."""
         return self.get_state() | {"live": False, "text": ""}
 
     def __repr__(self) -> str:
@@ -266,7 +266,7 @@ class Verdict(Displayed):
         return _readable(super()._repr_mimebundle_(**kwargs), repr(self), self.text or self._html())
 
     def _html(self) -> str:
-        """Return what a page without a kernel shows: the outcome, when it is opened."""
+        """Return the HTML for pages without a kernel: the outcome, which opens on a click."""
         rest = tuple(
             (translate("not {answer}:", answer=key), text)
             for key, text in self._of._because.items()
@@ -282,14 +282,14 @@ def _waiting() -> Message:
 
 
 def _readable(bundle: Any, text: str, html: str) -> Any:
-    """Return a widget's bundle with what is read where no widget can be shown."""
+    """Return a widget's bundle with text and HTML for viewers that can't show widgets."""
     data = bundle[0] if isinstance(bundle, tuple) else (bundle or {})
     data.update({"text/plain": text, "text/html": html})
     return bundle if bundle else data
 
 
 def agree(said: str, actual: Any) -> bool:
-    """Return whether an answer given as text means the same as what happened.
+    """Return whether a text answer means the same as the outcome.
 
     Numbers and lists of numbers are compared as numbers, True is "yes", an exception is "an error" or its type's name.
     """
@@ -310,7 +310,7 @@ def agree(said: str, actual: Any) -> bool:
 
 
 def numbers(value: Any) -> np.ndarray | None:
-    """Return a tensor, a number, a list or their text as a float array; None when it is none of these."""
+    """Return a tensor, a number, a list or a text of these as a float array; None for anything else."""
     if isinstance(value, str):
         text = (
             re.sub(r"(?<=\d),(?=\d{3}(\D|$))", "", value.strip())

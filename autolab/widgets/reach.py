@@ -1,4 +1,4 @@
-"""How far backward goes in a network with frozen layers: read from a trace, or from the order of the layers."""
+"""Find how far backward goes in a network with frozen layers: from a trace, or from the order of the layers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from .frozen import Layer, names, parameters
 
 @dataclasses.dataclass(frozen=True)
 class Reach:
-    """layer   : path of the last layer that backward reaches, None when it reaches none.
-    unvisited : layers with parameters that backward never comes to (they lie before that layer).
-    passed    : frozen layers that the gradient passes through on its way.
+    """The extent of a backward pass.
+
+    layer     : path of the last layer that backward reaches, None if it reaches none.
+    unvisited : layers with parameters that backward never visits (they lie before that layer).
+    passed    : frozen layers that the gradient passes through.
     node      : id of the operation of the trace where backward ends, None without a trace.
     dimmed    : ids of the trace's nodes that backward never visits.
     visited, operations : how many operations of the trace backward visits, and of how many.
@@ -35,7 +37,7 @@ class Reach:
     traced: bool = False
 
     def sentences(self) -> list[str]:
-        """Return what a learner should know of it."""
+        """Return the sentences about it for a learner."""
         if self.layer is None:
             return ["Backward visits nothing: no parameter needs a gradient."]
         said = [f"Backward ends at {names([self.layer])}, the last it reaches."]
@@ -59,7 +61,7 @@ class Reach:
 
 
 def by_order(layers: list[Layer]) -> Reach:
-    """As if the layers ran in the order of their registration."""
+    """Return the reach as if the layers ran in the order of their registration."""
     owners = [layer for layer in layers if layer.own]
     first = next((i for i, layer in enumerate(owners) if layer.trainable), None)
     if first is None:
@@ -72,11 +74,10 @@ def by_order(layers: list[Layer]) -> Reach:
 
 
 def in_trace(layers: list[Layer], seen: Trace) -> Reach | None:
-    """Return what backward would visit of the graph in `seen`, if the graph were made with the parameters as they are
-    now.
+    """Return what backward would visit in the graph of `seen`, if that graph were made with the present settings.
 
-    None when the graph does not hold a parameter that is trained now: it was made while that one was frozen, or is the
-    graph of something else.
+    Return None if the graph lacks a parameter that is trained now: it was made while that one was frozen, or belongs to
+    something else.
     """
     graph = _Graph(seen, dict(parameters(layers)))
     if not graph.complete():
@@ -86,13 +87,13 @@ def in_trace(layers: list[Layer], seen: Trace) -> Reach | None:
     end = end or next((n for n in ops if n.id in graph.visited), None)
     met: dict[
         str, bool
-    ] = {}  # layer with parameters -> whether backward comes to an operation that uses them
+    ] = {}  # layer with parameters -> whether backward visits an operation that uses them
     for layer in layers:
         uses = [use for name, _ in layer.own for use in graph.uses(name)]
         if uses:
             met[layer.path] = any(use in graph.visited for use in uses)
     last = None if end is None else graph.layer_of(end, layers)
-    # Targets and the like take part in what is visited: they stay as they are.
+    # Constants such as targets take part in visited operations, so they are not dimmed.
     beside = {
         p
         for op in graph.visited
@@ -112,9 +113,8 @@ def in_trace(layers: list[Layer], seen: Trace) -> Reach | None:
 
 
 def facts(layers: list[Layer], seen: Trace) -> dict[str, Any]:
-    """Return what `in_trace` goes by, as data for `static/frozen.js`: of each node its kind, which parameter it is,
-    whether it could want a gradient, whether it is a number, its module; of each edge its ends, and whether gradients
-    go along it."""
+    """Return the data that `in_trace` uses, for `static/frozen.js`: of each node its kind, its parameter, whether it
+    could require grad, whether it is a number, its module; of each edge its ends, and whether gradients go along it."""
     graph = _Graph(seen, dict(parameters(layers)))
     nodes = [
         [n.kind, graph.named.get(n.id), n.requires_grad, n.shape == (), n.module]
@@ -127,8 +127,8 @@ def facts(layers: list[Layer], seen: Trace) -> dict[str, Any]:
 
 
 class _Graph:
-    """`wanting`: ids of leaves that want a gradient now; `visited`: of operations that backward comes to; `from_data`:
-    of operations with an operand that is not made of parameters only."""
+    """The graph's relevant ids. `wanting`: leaves that require grad now; `visited`: operations that backward visits;
+    `from_data`: operations with an operand that does not come from parameters only."""
 
     def __init__(self, seen: Trace, known: Mapping[str, Any]):
         self.known, self.nodes = known, {node.id: node for node in seen.nodes}
@@ -141,7 +141,7 @@ class _Graph:
             self.parents.setdefault(edge.child, []).append((edge.parent, edge.differentiable))
         self.visited: set[str] = set()
         self.from_data: set[str] = set()
-        for node in seen.nodes:  # in forward order: parents first
+        for node in seen.nodes:  # in forward order, so parents come first
             before = self.parents.get(node.id, [])
             if node.kind == "op":
                 if any(ok and (p in self.visited or p in self.wanting) for p, ok in before):
@@ -164,7 +164,7 @@ class _Graph:
         return node.requires_grad if name is None else bool(self.known[name].requires_grad)
 
     def is_data(self, node_id: str) -> bool:
-        """Return whether it is data, or made of data; numbers such as 3 are not meant."""
+        """Return whether a node is data, or computed from data; numbers such as 3 don't count."""
         node = self.nodes[node_id]
         return (
             node_id in self.from_data
@@ -173,14 +173,14 @@ class _Graph:
         )
 
     def complete(self) -> bool:
-        """Return whether every parameter that is trained now and used at all can be followed through this graph."""
+        """Return whether this graph contains every parameter that is trained now and used at all."""
         leaves = {name: self.nodes[node_id].requires_grad for node_id, name in self.named.items()}
         return bool(leaves) and all(
             leaves.get(name, False) for name, p in self.known.items() if p.requires_grad
         )
 
     def uses(self, name: str) -> list[str]:
-        """Return the operations in which a parameter meets the data: of a weight that is transposed first, the
+        """Return the operations that combine a parameter with data; for a weight that is transposed first, the
         product."""
         uses, level = [], [node_id for node_id, known in self.named.items() if known == name]
         while level:
@@ -201,8 +201,8 @@ class _Graph:
 
 
 def as_trained(full: Trace, reach: Reach) -> Trace:
-    """Return the graph that training makes with the parameters as they are now: `full` without gradients, saved tensors
-    and backward steps where backward does not come."""
+    """Return the graph that training makes with the present settings: `full` without gradients, saved tensors and
+    backward steps where backward does not go."""
     hidden = set(reach.dimmed)
     why = {
         n: passes.own_reason(_frozen_node(full.node(n)), (), full.node(n).kind == "leaf")
@@ -221,7 +221,7 @@ def as_trained(full: Trace, reach: Reach) -> Trace:
         ),
         saved=tuple(
             dataclasses.replace(s, id=f"s{i}") for i, s in enumerate(saved)
-        ),  # scripts find them by their place
+        ),  # scripts refer to them by index
         frames=tuple(dataclasses.replace(f, index=i) for i, f in enumerate(frames)),
         passes=tuple(dataclasses.replace(p, never=p.never | why) for p in full.passes),
     )
@@ -234,10 +234,10 @@ def _frozen_node(node: Node) -> Node:
 
 
 def full_trace(model: Any, forward: Callable[[], Any]) -> Trace:
-    """Return the graph of `forward()` as it is when nothing is frozen. Everything is put back afterwards:
-    requires_grad, buffers such as running statistics, the random stream of the library.
+    """Return the graph of `forward()` with nothing frozen. Restore everything afterwards: requires_grad, buffers such
+    as running statistics, the library's random state.
 
-    Raises TypeError when `forward` does not return a tensor; what `forward` raises goes on.
+    Raises TypeError if `forward` does not return a tensor; errors from `forward` are not caught.
     """
     named = dict(model.named_parameters())
     with _undisturbed(model, named) as library, library.enable_grad():
@@ -254,7 +254,7 @@ def full_trace(model: Any, forward: Callable[[], Any]) -> Trace:
 
 @contextmanager
 def _undisturbed(model: Any, named: dict[str, Any]) -> Iterator[Any]:
-    """Put flags, buffers and the random stream back; gives the library (autolab or torch)."""
+    """Restore flags, buffers and the random state after the block; yield the library (autolab or torch)."""
     some = next(iter(named.values()))
     library = sys.modules["torch" if reader_for(some).library == "torch" else "autolab"]
     flags = [(p, p.requires_grad) for p in named.values()]
@@ -270,5 +270,5 @@ def _undisturbed(model: Any, named: dict[str, Any]) -> Iterator[Any]:
             for buffer, before in buffers:
                 if bool(
                     (buffer != before).any()
-                ):  # a copy counts as a change: only where there was one
+                ):  # copying counts as a change, so copy only where the value differs
                     buffer.copy_(before)

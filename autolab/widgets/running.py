@@ -1,4 +1,4 @@
-"""Drives an iterable of training records in slices, so that whoever else needs the thread gets it in between."""
+"""Run an iterable of training records in short slices, so that other users of the thread get a turn in between."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ SLICE, BREATH, NAP = (
     0.05,
     0.002,
     0.03,
-)  # seconds: of training at a time, then of others; between looks while paused
+)  # seconds per slice of training, for others after it, and between checks while paused
 
 
 class Run:
-    """One training, and what was asked of it: run, pause, step, stop. Asking only sets a flag, so any thread may.
+    """One training, and the commands for it: run, pause, step, stop. A command only sets a flag, so any thread may send
+    one.
 
     records : an iterable of records; its iterator is taken at the first step and closed by `stop`.
     take    : called with each record, in the thread that trains.
     changed : called when `state` changed and after every slice.
 
     An error from `records` ends the run ("failed"); one from `take`, such as a record without numbers, pauses it. Both
-    are kept in `error` and raised. A kernel's interrupt never strikes within a record, where it would end a generator
-    for good: it pauses before the next one, and is then raised as KeyboardInterrupt. A second one strikes at once.
+    are kept in `error` and raised. A kernel interrupt never ends a record midway, because that would end a generator
+    for good: it pauses before the next record and is then raised as KeyboardInterrupt. A second interrupt takes effect
+    at once.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class Run:
         self.pace, self._taken = (
             0.0,
             0.0,
-        )  # the most records a second on the event loop (0: no limit); when the last one came
+        )  # records per second at most on the event loop (0: no limit); time of the last one
         self._wanted, self._driving = "pause", False
         self._loop = _loop_here()
         self._task: asyncio.Task[None] | None = None
@@ -50,11 +52,11 @@ class Run:
     _records: Iterator[Any] | None
     error: BaseException | None
 
-    # -- what may be asked -------------------------------------------------------------------------------------------
+    # -- commands ----------------------------------------------------------------------------------------------------
     def ask(self, command: str) -> None:
-        """ "run", "pause", "step" or "stop"; when nothing drives the run, something is made to.
+        """Send the command "run", "pause", "step" or "stop". If nothing drives the run, start a driver.
 
-        Raises RuntimeError when the run is over."""
+        Raises RuntimeError if the run is over."""
         self._check()
         self._wanted = command
         if self._driving or (command == "pause" and self.state != "running"):
@@ -78,9 +80,9 @@ class Run:
         if not self._driving and self.state not in OVER:
             self._task = asyncio.ensure_future(self._in_background())
 
-    # -- who drives --------------------------------------------------------------------------------------------------
+    # -- drivers -----------------------------------------------------------------------------------------------------
     async def run(self) -> None:
-        """Train to the end, letting the event loop run in between; while paused, wait.
+        """Train to the end, giving the event loop time in between; while paused, wait.
 
         Raises what the training raised; KeyboardInterrupt or CancelledError after an interrupt, then paused."""
         if self.state in OVER:
@@ -118,7 +120,7 @@ class Run:
         try:
             await self._drive()
         except KeyboardInterrupt:
-            pass  # paused: nobody waits for this task
+            pass  # paused: nothing waits for this task
         except Exception as error:
             traceback.print_exception(error, file=sys.stderr)
 
@@ -136,11 +138,11 @@ class Run:
             self._driving = False
 
     def _due(self) -> float:
-        """When the next record may be taken, so that one can watch."""
+        """Return the time at which the next record may be taken, so that a person can watch."""
         return self._taken + 1 / self.pace if self.pace else 0.0
 
     def _slice(self) -> bool:
-        """Train for 50 ms, or do what else is wanted; whether there is more to come."""
+        """Train for 50 ms, or carry out another command; return whether there is more to do."""
         command = self._wanted
         if command == "stop":
             if hasattr(self._records, "close"):
@@ -201,8 +203,8 @@ class Run:
 
 
 def home() -> Callable[[Callable[[], None]], None]:
-    """Return a function that runs what it is given in this thread: at once, or between two turns of this thread's event
-    loop when another thread calls it, as kernels with subshells do for a widget's messages."""
+    """Return a function that runs its argument in this thread: at once, or between two turns of this thread's event
+    loop if another thread calls it, as kernels with subshells do for a widget's messages."""
     loop, thread = _loop_here(), threading.get_ident()
 
     def call(action: Callable[[], None]) -> None:
@@ -215,8 +217,8 @@ def home() -> Callable[[Callable[[], None]], None]:
 
 
 def hears_while_busy() -> bool:
-    """Return whether this kernel takes a widget's messages while a cell runs: with subshells, which ipykernel 7 has.
-    True outside of kernels. Source:
+    """Return whether this kernel handles a widget's messages while a cell runs: with subshells, as in ipykernel 7.
+    Return True outside of kernels. Source:
     https://github.com/jupyter/enhancement-proposals/blob/master/91-kernel-subshells/kernel-subshells.md"""
     ipython = sys.modules.get("IPython")
     kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython is not None else None
@@ -232,7 +234,7 @@ def _loop_here() -> asyncio.AbstractEventLoop | None:
 
 @contextlib.contextmanager
 def _interrupts_counted() -> Iterator[list[int]]:
-    """SIGINT is noted in the list instead of raised; the second one is raised. Only the main thread gets signals."""
+    """Count SIGINT in a list instead of raising it; raise the second one. Only the main thread gets signals."""
     noted: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield noted

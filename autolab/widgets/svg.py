@@ -1,4 +1,4 @@
-"""Pieces of SVG that the pictures of the widgets share: elements, words and how wide they are, the look of a device.
+"""SVG helpers shared by the widgets' pictures: elements, texts and their widths, colours of devices.
 
 Sizes are SVG user units (CSS pixels at scale 1).
 """
@@ -38,13 +38,13 @@ _PATH = re.compile(r"[\w.]+\.[A-Za-z_]\w*(\(\d+\))?$", re.ASCII)
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Width of `text` in Helvetica or a font of the same metrics, a little generous."""
+    """Return the width of `text` in Helvetica or a font of the same metrics, rounded up a little."""
     return sum(_WIDTHS.get(c, 560) for c in text) * size / 1000 * (1.12 if bold else 1.04)
 
 
 def fit(text: str, size: float, width: float, bold: bool = False) -> str:
-    """`text`, or as much of it as fits into `width`, with an ellipsis: the end of a name in a model, which says which
-    of many it is (layer4.1.conv2.weight), else the beginning."""
+    """Return `text`, or as much of it as fits into `width`, with an ellipsis. For a name in a model keep the end, which
+    identifies it (layer4.1.conv2.weight), else the beginning."""
     if text_width(text, size, bold) <= width:
         return text
     if path := _PATH.search(text):
@@ -59,7 +59,7 @@ def fit(text: str, size: float, width: float, bold: bool = False) -> str:
 
 
 def size_words(count: int | None) -> str:
-    """Bytes for people: 12 B, 3.1 kB, 2.0 MB."""
+    """Return bytes in readable form: 12 B, 3.1 kB, 2.0 MB."""
     if count is None:
         return ""
     size, units = float(count), ["B", "kB", "MB", "GB"]
@@ -69,13 +69,13 @@ def size_words(count: int | None) -> str:
 
 
 def bytes_each(dtype: str) -> int:
-    """Bytes of one number: 4 of "float32", 1 of "bool"."""
+    """Return the bytes of one number: 4 for "float32", 1 for "bool"."""
     bits = re.search(r"\d+$", dtype)
     return int(bits[0]) // 8 if bits else 1
 
 
 def element(tag: str, *inside: str, **attributes: Any) -> str:
-    """Return an SVG element; `class_` and `stroke_width` stand for class and stroke-width, None leaves an attribute
+    """Return an SVG element; `class_` and `stroke_width` stand for class and stroke-width; attributes of None are left
     out."""
     words = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{f"{value:g}" if isinstance(value, float) else escape(str(value))}"'
@@ -86,7 +86,7 @@ def element(tag: str, *inside: str, **attributes: Any) -> str:
 
 
 def label(name: str, x: float, y: float, words: str, **attributes: Any) -> str:
-    """Text of class `name`, of size TEXT unless told."""
+    """Return a text of class `name`, with font size TEXT by default."""
     given = {"font_size": TEXT, "fill": INK} | attributes
     return element("text", escape(words), class_=name, x=float(x), y=float(y), **given)
 
@@ -98,8 +98,7 @@ STRIPES = (
 
 
 def device_look(node: Node, devices: dict[str, Any]) -> tuple[str | None, str]:
-    """Return ("gpu" or "sim", None for the CPU; fill) of what is on a node's device. devices: a trace's
-    `meta["devices"]`."""
+    """Return ("gpu" or "sim", None for the CPU; fill) for a node's device. devices: a trace's `meta["devices"]`."""
     if node.device in ("", "cpu"):
         return None, PAPER
     known = devices.get(node.device, {})
@@ -111,7 +110,7 @@ def device_look(node: Node, devices: dict[str, Any]) -> tuple[str | None, str]:
 
 
 def sign(x: float, y: float, path: str) -> str:
-    """Return a plus or minus in a square: what a click does."""
+    """Return a plus or minus in a square, which shows what a click does."""
     square = element("rect", class_="al-sign", width=16, height=16, rx=3, fill=PAPER, stroke=RULE)
     stroke = {"fill": "none", "stroke": INK, "stroke_width": 1.6}
     return element(
@@ -123,7 +122,7 @@ def sign(x: float, y: float, path: str) -> str:
 
 
 def double(w: float, y: float, h: float) -> str:
-    """Return the inner line of the double border of what is wrong."""
+    """Return the inner line of the double border that marks an error."""
     place = {"x": 3, "y": y + 3, "width": w - 6, "height": h - 6, "rx": 5}
     return element(
         "rect", class_="al-wrongline", **place, fill="none", stroke=palette.BAD, stroke_width=1.2
@@ -131,7 +130,7 @@ def double(w: float, y: float, h: float) -> str:
 
 
 def rings(w: float, h: float) -> str:
-    """Outlines around the node that the step is about, and around the one selected."""
+    """Return outlines around the step's node and around the selected node."""
     parts = []
     for name, by in (("al-ring", 4), ("al-pick", 8)):
         size = {"width": w + 2 * by, "height": h + 2 * by, "rx": by + 5}
