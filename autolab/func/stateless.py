@@ -40,7 +40,7 @@ def functional_call(
         return module(*args, **(kwargs or {}))
 
 
-def _tied(module, state):
+def _with_tied_names(module, state):
     """Return `state`, extended by all other names of tensors that have several."""
     by_tensor: dict = {}
     for named in (module.named_parameters, module.named_buffers):
@@ -57,7 +57,7 @@ def _tied(module, state):
 def _replaced(module, state):
     before: dict = {}
     try:
-        for name, t in _tied(module, state).items():
+        for name, t in _with_tied_names(module, state).items():
             before[name] = _swap(module, name, t)
         yield
     finally:

@@ -46,9 +46,9 @@ class _Level:
         if not isinstance(t, Tensor):
             message = f"Expected tensors, got unsupported type {type(t)}"
             raise fail(RuntimeError, message, "What a function returns as aux has to be tensors.")
-        return t if self.tracked and self.concerns_others(t) else t.detach()
+        return t if self.tracked and self.has_outer_gradient(t) else t.detach()
 
-    def concerns_others(self, *tensors):
+    def has_outer_gradient(self, *tensors):
         """Return whether one of `tensors` depends on a leaf that needs a gradient and was made outside this level, or
         by an enclosing level that is still open."""
         found = dict.fromkeys(edge(t) for t in tensors if t.requires_grad)
@@ -112,7 +112,7 @@ def _vjp(func, args, argnums, has_aux):
             message = "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
             raise fail(RuntimeError, message, "v is nested like the result of the function.")
         graph = is_grad_enabled() if create_graph is None else create_graph
-        live = graph and level.concerns_others(*ys, *vs)
+        live = graph and level.has_outer_gradient(*ys, *vs)
         grads = gradients(ys, inputs, vs, live)
         return trees.unflatten(grads if live else [g.detach() for g in grads], spec_in)
 

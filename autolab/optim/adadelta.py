@@ -44,7 +44,7 @@ class Adadelta(PerParameter):
         first = ("lr", "rho", "eps", "weight_decay", "maximize", "capturable")  # in PyTorch's order
         super().__init__(params, settings(self, arguments, first))
 
-    def _kept(self, group):
+    def _state_names(self, group):
         return "square_avg", "acc_delta"
 
     def _update(self, group, state, step, parameter, grad):

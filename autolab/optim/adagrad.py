@@ -46,7 +46,7 @@ class Adagrad(PerParameter):
             for parameter in group["params"]:
                 self._start(group, parameter)
 
-    def _kept(self, group):
+    def _state_names(self, group):
         return ("sum",)
 
     def _start(self, group, parameter):

@@ -63,7 +63,7 @@ class Adam(PerParameter):
             )
         super().__init__(params, settings(self, arguments))
 
-    def _kept(self, group):
+    def _state_names(self, group):
         return "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])
 
     def _update(self, group, state, step, parameter, grad):

@@ -222,7 +222,7 @@ class Optimizer:
         for key, value in state_dict["state"].items():
             parameter = by_number.get(key)
             state[key if parameter is None else parameter] = (
-                value if parameter is None else _fitted(parameter, value)
+                value if parameter is None else _converted_state(parameter, value)
             )
         for group, new in zip(groups, saved):
             new["params"] = group["params"]
@@ -276,7 +276,7 @@ class Optimizer:
                 raise two_devices(device, value._storage.device, note)
 
 
-def _fitted(parameter, value, key=None):
+def _converted_state(parameter, value, key=None):
     """Return a saved state value with its tensors converted to the parameter's dtype and device (`step` is
     unchanged)."""
     if isinstance(value, Tensor):
@@ -285,9 +285,9 @@ def _fitted(parameter, value, key=None):
         kind = parameter if parameter.is_floating_point() else value
         return value.to(device=parameter.device, dtype=kind.dtype)
     if isinstance(value, dict):
-        return {k: _fitted(parameter, v, k) for k, v in value.items()}
+        return {k: _converted_state(parameter, v, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return type(value)(_fitted(parameter, v) for v in value)  # type: ignore[call-arg]
+        return type(value)(_converted_state(parameter, v) for v in value)  # type: ignore[call-arg]
     return value
 
 

@@ -22,7 +22,7 @@ class PerParameter(Optimizer):
             self._update(group, state, count_step(state), parameter, grad)
         return loss
 
-    def _kept(self, group):
+    def _state_names(self, group):
         """Return the names of the state arrays of each parameter, which have its shape and start as zeros."""
         return ()
 
@@ -30,7 +30,7 @@ class PerParameter(Optimizer):
         state = self.state[parameter]
         if "step" not in state:
             state["step"] = zero_step()
-        for name in self._kept(group):
+        for name in self._state_names(group):
             state[name] = autolab.zeros_like(parameter.detach())
         return state
 

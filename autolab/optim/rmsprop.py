@@ -44,7 +44,7 @@ class RMSprop(PerParameter):
         first = ("lr", "momentum", "alpha", "eps", "centered")  # in PyTorch's order
         super().__init__(params, settings(self, arguments, first))
 
-    def _kept(self, group):
+    def _state_names(self, group):
         momentum, centered = group["momentum"] > 0, group["centered"]
         return (
             "square_avg",

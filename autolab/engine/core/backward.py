@@ -199,7 +199,7 @@ class BackwardPass:
             m = namespaces.TRACED
             with set_grad_enabled(True):
                 return apply_fix(m, node.fix, node.backward_traced(m, g))
-        where = _place(g)
+        where = _device_of(g)
         m = namespaces.raw(where.xp)
         with where.backend:
             return apply_fix(m, node.fix, node.backward_raw(m, g))
@@ -259,7 +259,7 @@ class BackwardPass:
         expects a gradient for each. Custom functions fill in their own zeros."""
         if not node.plain or gs is None or node.op.partial:
             return gs
-        gs, where = list(gs), _place(gs)
+        gs, where = list(gs), _device_of(gs)
         for nr, (shape, d) in enumerate(node.extra()["shapes"]):
             if gs[nr] is None and d.is_floating_point:
                 zeros = filled(where, 0, shape, d)
@@ -329,7 +329,7 @@ class BackwardPass:
                 watching.contribution(node, slot, target, nr, g)
 
 
-def _place(g: Any) -> device:
+def _device_of(g: Any) -> device:
     """Return the device of a raw gradient, or of the first one in a list."""
     several = g.__class__ in (list, tuple) or g is None
     return of(next((x for x in _raws(g or ()) if x is not None), np.float32(0)) if several else g)

@@ -159,7 +159,7 @@ def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
     >>> [float(g) for g in backward((x * x).grad_fn, raw(np), np.float64(1))]
     [3.0, 3.0]
     """
-    op, g = node.op, _as_rules_read(node, g)
+    op, g = node.op, _gradient_for_rules(node, g)
     saved = {name: node.unpack(k, m.traced) for k, name in enumerate(op.saves)}
     if op.spread or op.fused is not None and not m.traced:
         return _all_at_once(node, m, g, saved)
@@ -171,7 +171,7 @@ def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
     )
 
 
-def _as_rules_read(node: Node, g: Any) -> Any:
+def _gradient_for_rules(node: Node, g: Any) -> Any:
     """Return the gradient in the form that rules expect: a list if the operation can have several results."""
     op = node.op
     alone = node.num_outputs == 1 if op.variadic else node.num_outputs > 1 and node.direct

@@ -152,14 +152,14 @@ def _interleaved(x):
     four in order."""
     k, n, c = x.shape
     if n < INTERLEAVED:
-        return _in_turn(x)
+        return _sum_in_turn(x)
     quarter = n // INTERLEAVED
     main = quarter * INTERLEAVED
     sums = _cascade(x[:, :main].reshape(k, quarter, INTERLEAVED * c)).reshape(k, INTERLEAVED, c)
-    return _in_turn(np.concatenate((sums[:, :1], x[:, main:], sums[:, 1:]), axis=1))
+    return _sum_in_turn(np.concatenate((sums[:, :1], x[:, main:], sums[:, 1:]), axis=1))
 
 
-def _in_turn(x):
+def _sum_in_turn(x):
     """Sum (K, n, C) -> (K, C), one row after the other."""
     if x.shape[2] == 1:  # np.add.reduce would sum such a column in pairs, as a row
         return _in_order(x, axis=1)[:, -1]
@@ -169,20 +169,20 @@ def _in_turn(x):
 def _cascade(x):
     """Sum (K, n, C) -> (K, C) with a running sum per level: blocks of 16 rows, of 256, of 4096."""
     if x.shape[1] < BLOCK:
-        return _in_turn(x)
+        return _sum_in_turn(x)
     total = None
     for level in range(4):
         n = x.shape[1]
         blocks = n // BLOCK if level < 3 else 0
         rest = (
-            _in_turn(x[:, blocks * BLOCK :])
+            _sum_in_turn(x[:, blocks * BLOCK :])
             if n > blocks * BLOCK
             else np.zeros((x.shape[0], x.shape[2]), x.dtype)
         )
         total = rest if total is None else total + rest
         if not blocks:
             return total
-        x = _in_turn(x[:, : blocks * BLOCK].reshape(x.shape[0] * blocks, BLOCK, -1)).reshape(
+        x = _sum_in_turn(x[:, : blocks * BLOCK].reshape(x.shape[0] * blocks, BLOCK, -1)).reshape(
             x.shape[0], blocks, -1
         )
     return total

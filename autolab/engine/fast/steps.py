@@ -48,20 +48,20 @@ def _compile(op, name):
     lines = [SIGNATURES[name]]
     if step:
         lines.append(" if node.hooks is not None: return None")
-    lines += [f" {line}" for line in _reading(op)]
+    lines += [f" {line}" for line in _loading_lines(op)]
     whole = op.spread or op.fused is not None  # one function returns all gradients
     targets = None if whole or not op.rules else [f"n{r}" for r in range(len(op.rules))]
     lines.append(f" {'inputs' if targets is None else ', '.join(targets) + ','} = node.inputs")
     gradients = _gradients(op, asked=not step or len(op.rules) > 1)
     if step:
-        lines += [f" {line}" for line in _handing_on(op, gradients, targets)]
+        lines += [f" {line}" for line in _sending_lines(op, gradients, targets)]
     else:
         lines.append(f" return {gradients}")
     environment = {
         "Freed": Freed,
         "free": saved.freeing(op) if step and op.saves_tensors else None,
         "stale": stale,
-        "unusual": _unusual,
+        "unusual": _flat_saved,
         "opened": opened,
         "ARRAY_CLASSES": ARRAY_CLASSES,
         "fused": op.fused,
@@ -81,7 +81,7 @@ def _arrived(op):
     return "g if g.__class__ is list else (g,)" if several else "g"
 
 
-def _reading(op):
+def _loading_lines(op):
     """Return the lines that load the node's saved arrays into `s0`, `s1` …, as `core.node.Node.unpack` does."""
     if not op.saves:
         return []
@@ -134,7 +134,7 @@ def _gradients(op, asked):
     return f"({', '.join(calls)}{',' if calls else ''})"
 
 
-def _handing_on(op, gradients, targets):
+def _sending_lines(op, gradients, targets):
     """Return the lines of `step` that bring the gradients to the shapes and dtypes of the inputs (as
     `core.node.apply_fix`), free the saved values, and send the gradients on.
 
@@ -161,7 +161,7 @@ def _handing_on(op, gradients, targets):
     return [*lines, *delivery.delivering(out, targets, names)]
 
 
-def _unusual(node):
+def _flat_saved(node):
     """Return the saved values of a node as a flat tuple, the form that compiled functions expect, if the node holds a
     list or packed tensors; unpack hooks are called. Raise torch's error if the values were freed."""
     if node.saved is None or node.saved.__class__ is Freed:

@@ -89,7 +89,7 @@ def aligned(size):
     return raw[start : start + size]
 
 
-def _leased(size):
+def _lease(size):
     """Return a lease for at least `size` bytes, or None if the C library is as fast for this size."""
     if SMALLEST <= size <= LARGEST:
         size = -(-size // 4096) * 4096
@@ -99,13 +99,13 @@ def _leased(size):
 
 def empty(shape, dtype):
     """Return an uninitialised array in C order."""
-    lease = _leased(math.prod(shape) * dtype.itemsize)
+    lease = _lease(math.prod(shape) * dtype.itemsize)
     return np.empty(shape, dtype) if lease is None else np.ndarray(shape, dtype, lease)
 
 
 def zeros(shape, dtype):
     """Return an array of zeros in C order."""
-    lease = _leased(math.prod(shape) * dtype.itemsize)
+    lease = _lease(math.prod(shape) * dtype.itemsize)
     if lease is None:
         return np.zeros(shape, dtype)
     array = np.ndarray(shape, dtype, lease)
@@ -117,7 +117,7 @@ def empty_like(x, dtype=None, shape=None):
     """Return an uninitialised array with the shape and memory order of `x` (or another shape with as many
     dimensions)."""
     dtype, shape = dtype or x.dtype, x.shape if shape is None else shape
-    lease = _leased(math.prod(shape) * dtype.itemsize) if x.__class__ is np.ndarray else None
+    lease = _lease(math.prod(shape) * dtype.itemsize) if x.__class__ is np.ndarray else None
     if lease is None:
         return np.empty_like(x, dtype, shape=shape)
     return np.ndarray(

@@ -134,10 +134,10 @@ class Facts(Base):
     def is_contiguous(self) -> bool:
         """Return whether the elements are in row-major order in memory, without gaps. Source:
         torch.Tensor.is_contiguous."""
-        return _in_order(self).flags.c_contiguous
+        return _row_major_array(self).flags.c_contiguous
 
 
-def _in_order(t):
+def _row_major_array(t):
     """Return the array of a tensor; one with four dimensions is copied into row-major order if it is not in this order
     yet."""
     return materialise(t) if t._array.ndim == 4 else t._array
@@ -163,7 +163,7 @@ def strides_of(t: Tensor) -> tuple[int, ...]:
     >>> strides_of(torch.ones(2, 3)), strides_of(torch.ones(2, 3).t()), strides_of(torch.ones(1, 2).t())
     ((3, 1), (1, 3), (1, 2))
     """
-    d = _in_order(t)
+    d = _row_major_array(t)
     if d.flags.c_contiguous and (t._view is None or not d.size):
         return contiguous_strides(d.shape)
     size = d.itemsize

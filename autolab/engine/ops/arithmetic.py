@@ -118,7 +118,7 @@ rsub = internal(
 )
 
 
-def _by_number(name, function, rule, node, tex):
+def _register_by_number(name, function, rule, node, tex):
     """Register an op of a tensor and a number. torch uses it in its own rules, so users see its name in graphs of
     gradients."""
     return internal(
@@ -132,17 +132,17 @@ def _by_number(name, function, rule, node, tex):
     )
 
 
-add_scalar = _by_number(
+add_scalar = _register_by_number(
     "add_scalar", operator.add, lambda m, g: g, "AddBackward1", r"{self} + {other}"
 )
-mul_scalar = _by_number(
+mul_scalar = _register_by_number(
     "mul_scalar",
     operator.mul,
     lambda m, g, other: m.mul_scalar(g, other),
     "MulBackward1",
     r"{self} \cdot {other}",
 )
-div_scalar = _by_number(
+div_scalar = _register_by_number(
     "div_scalar",
     operator.truediv,
     lambda m, g, other: m.div_scalar(g, other),
@@ -167,7 +167,7 @@ def _scaled(other, alpha):
     return other * alpha
 
 
-def _with_alpha(op, sign):
+def _register_with_alpha(op, sign):
     """Make the sum or difference public, also in place; `other` is multiplied by alpha first. Return the in-place
     form."""
 
@@ -186,7 +186,7 @@ def _with_alpha(op, sign):
     return composite(f"{op.name}_", method=True, function=False)(in_place)
 
 
-add_, sub_ = _with_alpha(add, "+"), _with_alpha(sub, "-")
+add_, sub_ = _register_with_alpha(add, "+"), _register_with_alpha(sub, "-")
 
 
 @composite("div", method=True)

@@ -16,7 +16,7 @@ from .functions import METHODS, NAMESPACES, composite, register
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
-def _comparison(name, ufunc, sign, doc):
+def _register_comparison(name, ufunc, sign, doc):
     op = register(
         f"{name}(Tensor self, operand other)",
         forward=lambda xp, self, other: getattr(xp, ufunc)(self, other),
@@ -32,16 +32,16 @@ def _comparison(name, ufunc, sign, doc):
         NAMESPACES[""][ufunc], METHODS[ufunc] = NAMESPACES[""][name], METHODS[name]
 
 
-_comparison("eq", "equal", "=", "the elements are equal")
-_comparison("ne", "not_equal", r"\ne", "the elements differ")
-_comparison("lt", "less", "<", "input < other")
-_comparison("le", "less_equal", r"\le", "input <= other")
-_comparison("gt", "greater", ">", "input > other")
-_comparison("ge", "greater_equal", r"\ge", "input >= other")
+_register_comparison("eq", "equal", "=", "the elements are equal")
+_register_comparison("ne", "not_equal", r"\ne", "the elements differ")
+_register_comparison("lt", "less", "<", "input < other")
+_register_comparison("le", "less_equal", r"\le", "input <= other")
+_register_comparison("gt", "greater", ">", "input > other")
+_register_comparison("ge", "greater_equal", r"\ge", "input >= other")
 
 
 # -- logic -------------------------------------------------------------------------------------------------------------
-def _logic(name, sign, doc):
+def _register_logic(name, sign, doc):
     register(
         f"{name}(Tensor self, Tensor other)",
         forward=lambda xp, self, other: getattr(xp, name)(self, other),
@@ -53,9 +53,9 @@ def _logic(name, sign, doc):
     )
 
 
-_logic("logical_and", r"\land", "whether both are nonzero")
-_logic("logical_or", r"\lor", "whether one or both are nonzero")
-_logic("logical_xor", r"\oplus", "whether exactly one is nonzero")
+_register_logic("logical_and", r"\land", "whether both are nonzero")
+_register_logic("logical_or", r"\lor", "whether one or both are nonzero")
+_register_logic("logical_xor", r"\oplus", "whether exactly one is nonzero")
 register(
     "logical_not(Tensor self)",
     forward=lambda xp, self: xp.logical_not(self),
@@ -68,7 +68,7 @@ register(
 
 
 # -- bits --------------------------------------------------------------------------------------------------------------
-def _bits(name, dunder, doc):
+def _register_bits(name, dunder, doc):
     def forward(xp, self, other):
         d = np.result_type(self, other)
         if d.kind not in "biu":
@@ -88,9 +88,9 @@ def _bits(name, dunder, doc):
     operators(**{dunder: op.call, f"r{dunder}": op.call})
 
 
-_bits("bitwise_and", "and", "the bits set in both")
-_bits("bitwise_or", "or", "the bits set in one or both")
-_bits("bitwise_xor", "xor", "the bits set in exactly one")
+_register_bits("bitwise_and", "and", "the bits set in both")
+_register_bits("bitwise_or", "or", "the bits set in one or both")
+_register_bits("bitwise_xor", "xor", "the bits set in exactly one")
 
 
 def _bitwise_not(xp, self):

@@ -124,7 +124,7 @@ sum_to = internal(
 
 
 # -- writing into memory -----------------------------------------------------------------------------------------------
-def _overwriting(schema, forward, node, value, gradient=None, **fields):
+def _register_overwrite(schema, forward, node, value, gradient=None, **fields):
     """Register an operation whose result does not depend on `self`, so no gradient reaches `self`.
 
     value: the formula of the result. gradient: the rule for the source tensor, and its formula."""
@@ -137,7 +137,7 @@ def _overwriting(schema, forward, node, value, gradient=None, **fields):
     )
 
 
-copy_op = _overwriting(
+copy_op = _register_overwrite(
     "copy(Tensor self, Tensor source)",
     lambda xp, self, source: xp.broadcast_to(source, self.shape),
     "CopyBackwards",
@@ -147,20 +147,20 @@ copy_op = _overwriting(
     samples=lambda s: [(s.randn(2, 3), s.randn(3))],
 )
 copy_op.node_class._name = "torch::autograd::CopyBackwards"
-zero_op = _overwriting(
+zero_op = _register_overwrite(
     "zero(Tensor self)",
     lambda xp, self: xp.zeros_like(self),
     "ZeroBackward0",
     "0",
 )
-fill_op = _overwriting(
+fill_op = _register_overwrite(
     "fill(Tensor self, Number value)",
     lambda xp, self, value: xp.full_like(self, value),
     "FillBackward2",
     "{value}",
     samples=lambda s: [(s.randn(3), 2.5)],
 )
-fill_tensor_op = _overwriting(
+fill_tensor_op = _register_overwrite(
     "fill_tensor(Tensor self, Tensor value)",
     lambda xp, self, value: xp.full_like(self, value),
     "FillBackward3",
@@ -194,7 +194,7 @@ def copy_(self, src, non_blocking=False):
     if partly_overlap(self, src):
         raise overlapping_operands()
     if src._storage.device is not here:
-        src = _moved(src, here, non_blocking)
+        src = _copied_to_device(src, here, non_blocking)
     with here.backend:
         values = here.xp.broadcast_to(src._array, self._array.shape)
     write_inplace(copy_op, (self, src), values, state)
@@ -225,7 +225,7 @@ def fill_(input, value):
     )
     check_written_once(input)  # only a number may fill expanded memory
     if value._storage.device is not input._storage.device:
-        value = _moved(value, input._storage.device)
+        value = _copied_to_device(value, input._storage.device)
     return _write(fill_tensor_op, (input, value), value._array)
 
 
@@ -267,7 +267,7 @@ to_device = internal(
 )
 
 
-def _moved(self, device, non_blocking=False):
+def _copied_to_device(self, device, non_blocking=False):
     """Return `self` on another device, recorded as `ToCopyBackward0`: its gradient goes back to the device of
     `self`."""
     source, state = self._storage.device, per_thread.state
@@ -279,7 +279,7 @@ def _moved(self, device, non_blocking=False):
     return out
 
 
-to_device.runs = lambda self, device, source=None: _moved(self, device)
+to_device.runs = lambda self, device, source=None: _copied_to_device(self, device)
 
 
 @composite(method=True, function=False)
@@ -305,7 +305,7 @@ def to(self, *args, **kwargs):
         # convert before the transfer, because fewer bytes travel faster
         if dtype.itemsize < self.dtype.itemsize:
             self = _cast(self, dtype)
-        self, copy = _moved(self, target, given.get("non_blocking", False)), False
+        self, copy = _copied_to_device(self, target, given.get("non_blocking", False)), False
     return _cast(self, dtype, copy)
 
 

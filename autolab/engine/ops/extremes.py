@@ -80,7 +80,7 @@ def _check_dim(name, self, dim, kind=RuntimeError, hint=""):
 _HINT = " Specify the reduction dim with the 'dim' argument."
 
 
-def _extreme(name, pair, doc):
+def _register_extreme(name, pair, doc):
     def whole(xp, self):
         return reduce(xp, pair, self)
 
@@ -126,8 +126,8 @@ def _extreme(name, pair, doc):
     )
 
 
-_extreme("max", "maximum", "largest")
-_extreme("min", "minimum", "smallest")
+_register_extreme("max", "maximum", "largest")
+_register_extreme("min", "minimum", "smallest")
 
 
 # -- amax, amin --------------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def _amax_rule(m, g, self, dim, keepdim, result):
     return (g * mask) / m.sum(mask, dim or None, True, dtype_of(g))
 
 
-def _amax(name, ufunc, doc):
+def _register_amax(name, ufunc, doc):
     op = internal(
         f"{name}(Tensor self, int[] dim=(), bool keepdim=False)",
         vjp={"self": _amax_rule},
@@ -162,12 +162,12 @@ def _amax(name, ufunc, doc):
     )
 
 
-_amax("amax", "maximum", "largest")
-_amax("amin", "minimum", "smallest")
+_register_amax("amax", "maximum", "largest")
+_register_amax("amin", "minimum", "smallest")
 
 
 # -- argmax, argmin ----------------------------------------------------------------------------------------------------
-def _position(name, doc):
+def _register_position(name, doc):
     def forward(xp, self, dim, keepdim):
         axis = None if self.ndim == 0 else dim
         return positions(getattr(xp, name)(self, axis=axis, keepdims=keepdim))
@@ -193,8 +193,8 @@ def _position(name, doc):
     )
 
 
-_position("argmax", "largest")
-_position("argmin", "smallest")
+_register_position("argmax", "largest")
+_register_position("argmin", "smallest")
 
 
 # -- median, mode ------------------------------------------------------------------------------------------------------

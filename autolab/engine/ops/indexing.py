@@ -47,7 +47,7 @@ def _zeros_around(xp, self, shape, dim, key):
     return out
 
 
-def _part(name, listed, forward, around, tex, samples):
+def _register_part(name, listed, forward, around, tex, samples):
     """Register a view of entries along `dim`, and its adjoint, which places them among zeros.
 
     listed: the arguments after `dim`, with their kinds."""
@@ -72,7 +72,7 @@ def _part(name, listed, forward, around, tex, samples):
     return op
 
 
-select_op = _part(
+select_op = _register_part(
     "select",
     "int index",
     _select,
@@ -80,7 +80,7 @@ select_op = _part(
     "{{index}}",
     lambda s: [(s.randn(2, 3), 0, 1), (s.randn(3), 0, -1)],
 )
-slice_op = _part(
+slice_op = _register_part(
     "slice",
     "int? start=None, int? end=None, int step=1",
     lambda xp, self, dim, *limits: self[at(dim, slice(*limits))],
@@ -304,7 +304,7 @@ def setitem(self, key, value):
         value = _assigned_number(self, value)
     view, indices = _plan(self, key)
     if indices is None:
-        view.fill_(value) if number else view.copy_(_fitted(value, view._array.shape))
+        view.fill_(value) if number else view.copy_(_expanded_value(value, view._array.shape))
         return
     masks = [k.dtype.is_bool for k in entries(key) if isinstance(k, Tensor) and k.ndim]
     fills = masks == [True] and value.numel() == 1  # as in PyTorch, this number may have any dtype
@@ -342,7 +342,7 @@ def _without_leading_ones(value):
     return METHODS["view"](value, shape[ones:]) if ones else value
 
 
-def _fitted(value, shape):
+def _expanded_value(value, shape):
     """Return `value` expanded to `shape`, with the ops that torch uses."""
     same = value._array.shape == shape
     return value if same else METHODS["expand"](_without_leading_ones(value), shape)

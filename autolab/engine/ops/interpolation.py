@@ -73,7 +73,7 @@ _reading_on_the_host = lru_cache(64)(lambda *sizes: _reading(np, *sizes))
 
 
 # -- records -----------------------------------------------------------------------------------------------------------
-def _upsample(name, taps, title, kernel):
+def _register_upsample(name, taps, title, kernel):
     """Register the op and its adjoint. The arguments are PyTorch's: output_size, align_corners if the mode has it, and
     a scale for rows and for columns. kernel: the kernel's name in PyTorch's dtype error."""
     corners = () if taps is _nearest else ("align_corners",)
@@ -118,13 +118,13 @@ def _upsample(name, taps, title, kernel):
 
 
 _OPS = {
-    ("nearest", False): _upsample(
+    ("nearest", False): _register_upsample(
         "upsample_nearest2d", _nearest, "UpsampleNearest2D", "upsample_nearest2d_channels_last"
     ),
-    ("bilinear", False): _upsample(
+    ("bilinear", False): _register_upsample(
         "upsample_bilinear2d", _linear, "UpsampleBilinear2D", "upsample_bilinear2d_channels_last"
     ),
-    ("bilinear", True): _upsample(
+    ("bilinear", True): _register_upsample(
         "_upsample_bilinear2d_aa", _smooth, "UpsampleBilinear2DAa", "compute_index_ranges_weights"
     ),
 }

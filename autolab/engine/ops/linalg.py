@@ -46,7 +46,7 @@ def _refused(name, a, position, words, note):
     return fail(LinAlgError, f"linalg.{name}: {element}{words}", note)
 
 
-def _first(a, fails):
+def _first_failing(a, fails):
     """Return the position of the first matrix in the batch `a`, and the first k, for which fails(matrix, k) is true."""
     for position, matrix in enumerate(devices.to_host(a).reshape(-1, *a.shape[-2:])):
         for k in range(1, len(matrix) + 1):
@@ -84,7 +84,7 @@ def _inv(xp, A):
         with _reporting(xp, A):
             inverse = xp.linalg.inv(A)
     except np.linalg.LinAlgError:
-        position, k = _first(A, _dependent)
+        position, k = _first_failing(A, _dependent)
         words = f"The diagonal element {k} is zero, the inversion could not be completed because the input matrix is singular."
         note = "The matrix is singular: one row is a linear combination of the others, so it has no inverse."
         raise _refused("inv", A, position, words, note) from None
@@ -133,7 +133,7 @@ def _det(xp, A):
     return xp.linalg.det(A).astype(A.dtype)
 
 
-def _each(m, number, A):
+def _times_inverse(m, number, A):
     """Return `number` (one per matrix) times the transposed inverse of `A`."""
     return m.unsqueeze(m.unsqueeze(number, -1), -1) * _mt(m, m.linalg_inv(A))
 
@@ -142,7 +142,7 @@ det_op = internal(
     "linalg_det(Tensor A)",
     forward=_det,
     node="LinalgDetBackward0",
-    vjp={"A": lambda m, g, A, result: _each(m, g * result, A)},
+    vjp={"A": lambda m, g, A, result: _times_inverse(m, g * result, A)},
     latex=r"\det {A}",
     vjp_latex={"A": r"{g} \, \det {A} \, {A}^{-T}"},
     samples=lambda s: [s.spd(3)],
@@ -162,7 +162,7 @@ slogdet_op = internal(
     nondiff=("sign",),
     node="LinalgSlogdetBackward0",
     return_type=return_type("linalg_slogdet", ("sign", "logabsdet")),
-    vjp={"A": lambda m, g, A: _each(m, g[1], A)},
+    vjp={"A": lambda m, g, A: _times_inverse(m, g[1], A)},
     latex=r"\frac{\det {A}}{|\det {A}|}, \ln |\det {A}|",
     vjp_latex={"A": r"{g1} \, {A}^{-T}"},
     samples=lambda s: [s.spd(3)],
@@ -196,7 +196,7 @@ def _solve(xp, A, B):
         with _reporting(xp, A):
             X = xp.linalg.solve(A, B)
     except np.linalg.LinAlgError:
-        position, _ = _first(A, _dependent)
+        position, _ = _first_failing(A, _dependent)
         words = "The solver failed because the input matrix is singular."
         note = "The matrix is singular: one row is a linear combination of the others, so there is no unique solution."
         raise _refused("solve", A, position, words, note) from None
@@ -234,7 +234,9 @@ def _cholesky(xp, A):
         with _reporting(xp, A):
             return xp.linalg.cholesky(A)
     except np.linalg.LinAlgError:
-        position, k = _first(A, lambda matrix, k: np.linalg.eigvalsh(matrix[:k, :k])[0] <= 0)
+        position, k = _first_failing(
+            A, lambda matrix, k: np.linalg.eigvalsh(matrix[:k, :k])[0] <= 0
+        )
         words = f"The factorization could not be completed because the input is not positive-definite (the leading minor of order {k} is "
         words += "not positive-definite)."
         note = "Only symmetric matrices with positive eigenvalues have a Cholesky factor."

@@ -52,7 +52,7 @@ def _positions(xp, shape, padding, mode):
     ]
 
 
-def _pads(kind, mode, dims):
+def _register_padding(kind, mode, dims):
     name, shape = f"{kind}_pad{dims}d", (1, 2, *(4, 3, 5)[:dims])
 
     def forward(xp, x, padding):
@@ -83,7 +83,7 @@ def _pads(kind, mode, dims):
 
 
 _PADS = {
-    (mode, dims): _pads(kind, numpy, dims)
+    (mode, dims): _register_padding(kind, numpy, dims)
     for mode, kind, numpy in (
         ("reflect", "reflection", "reflect"),
         ("replicate", "replication", "edge"),

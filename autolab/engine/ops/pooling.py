@@ -46,7 +46,7 @@ def _windows(given, ceil_mode):
     return Windows(size, tuple(pooled(*args, ceil_mode) for args in zip(*given)), *others)
 
 
-def _refuse(name, x, kinds="biu"):
+def _refuse_dtypes(name, x, kinds="biu"):
     """Raise PyTorch's error for dtypes of these kinds, which its kernel `name` does not support."""
     if x.dtype.kind in kinds:
         message = f"\"{name}\" not implemented for '{FROM_NUMPY[x.dtype].short}'"
@@ -70,7 +70,7 @@ _MAX_ARGUMENTS = (
 
 
 def _max_pool(xp, x, *settings):
-    _refuse("max_pool2d", x, "b")
+    _refuse_dtypes("max_pool2d", x, "b")
     return kernels.maximum(x, windows(x, *settings))
 
 
@@ -144,7 +144,7 @@ def _mean_of(xp, x, kernel_size, stride, padding, ceil_mode, count_include_pad, 
 
 def _compute_in_float32(kernel, x, *rest):
     """Return `kernel(x, *rest)`; float16 is summed in float32, as in PyTorch."""
-    _refuse("avg_pool2d", x)
+    _refuse_dtypes("avg_pool2d", x)
     if x.dtype == np.float16:
         return kernel(x.astype(np.float32), *rest).astype(x.dtype)
     return kernel(x, *rest)
@@ -189,7 +189,7 @@ adaptive_avg_pool = with_backward(
 
 
 def _adaptive_max_pool(xp, x, output_size):
-    _refuse("adaptive_max_pool2d", x)
+    _refuse_dtypes("adaptive_max_pool2d", x)
     return kernels.adaptive_maximum(x, output_size)
 
 

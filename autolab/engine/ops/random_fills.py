@@ -17,7 +17,7 @@ from .functions import composite, internal
 from .sampling import placed
 
 
-def _node_op(name, node, law):
+def _register_fill(name, node, law):
     """Return the record of a fill. Its result does not depend on earlier values, so the gradient is zero."""
     return internal(
         f"{name}(Tensor self)",
@@ -29,10 +29,10 @@ def _node_op(name, node, law):
     )
 
 
-_uniform_op = _node_op("uniform", "UniformBackward0", r"\mathcal{U}")
-_normal_op = _node_op("normal", "NormalBackward0", r"\mathcal{N}")
-_random_op = _node_op("random", "RandomBackward0", r"\mathcal{U}")
-_bernoulli_op = _node_op("bernoulli_2", "BernoulliBackward2", r"\mathrm{Bernoulli}")
+_uniform_op = _register_fill("uniform", "UniformBackward0", r"\mathcal{U}")
+_normal_op = _register_fill("normal", "NormalBackward0", r"\mathcal{N}")
+_random_op = _register_fill("random", "RandomBackward0", r"\mathcal{U}")
+_bernoulli_op = _register_fill("bernoulli_2", "BernoulliBackward2", r"\mathrm{Bernoulli}")
 
 
 def _fill(op, target, draw):

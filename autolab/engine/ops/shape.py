@@ -83,7 +83,7 @@ def _view(xp, self, size):
     return reshaped
 
 
-def _reshaping(schema, forward, **fields):
+def _register_reshape(schema, forward, **fields):
     """Register an op that only changes the shape; its gradient rule restores the shape of the input."""
     defaults = {
         "vjp": {"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
@@ -97,13 +97,13 @@ def _reshape(xp, self, size):
     return self.reshape(tuple(size))
 
 
-view_op = _reshaping(
+view_op = _register_reshape(
     "view(Tensor self, int[] size)", _view, view=True, samples=lambda s: [(s.randn(2, 3), (6,))]
 )
-unsafe_view = _reshaping(
+unsafe_view = _register_reshape(
     "unsafe_view(Tensor self, int[] size)", _reshape, samples=lambda s: [(s.randn(2, 3), (3, 2))]
 )
-reshape_raw = _reshaping(
+reshape_raw = _register_reshape(
     "reshape_raw(Tensor self, int[] size)",
     _reshape,
     node="ReshapeAliasBackward0",
@@ -180,7 +180,7 @@ _SQUEEZED = {
     "latex": r"\mathrm{squeeze}({self})",
     "vjp_latex": {"self": r"\mathrm{unsqueeze}({g})"},
 }
-squeeze_op = _reshaping(
+squeeze_op = _register_reshape(
     "squeeze(Tensor self)",
     lambda xp, self: self.squeeze(),
     view=True,
@@ -189,9 +189,9 @@ squeeze_op = _reshaping(
 )
 
 
-def _squeeze_named(name, kind, node, *samples):
+def _register_squeeze(name, kind, node, *samples):
     """Register an op that removes the given dimensions."""
-    return _reshaping(
+    return _register_reshape(
         f"{name}(Tensor self, {kind} dim)",
         _squeeze,
         node=node,
@@ -202,10 +202,10 @@ def _squeeze_named(name, kind, node, *samples):
     )
 
 
-squeeze_dim = _squeeze_named("squeeze_dim", "int", "SqueezeBackward1", ((1, 3), 0), ((2, 3), 0))
-squeeze_dims = _squeeze_named("squeeze_dims", "int[]", "SqueezeBackward2", ((1, 3, 1), (0, 2)))
+squeeze_dim = _register_squeeze("squeeze_dim", "int", "SqueezeBackward1", ((1, 3), 0), ((2, 3), 0))
+squeeze_dims = _register_squeeze("squeeze_dims", "int[]", "SqueezeBackward2", ((1, 3, 1), (0, 2)))
 # torch squeezes the product of a vector and a matrix in place
-squeeze_product = _squeeze_named("squeeze_product", "int", "SqueezeBackward4", ((1, 3), 0))
+squeeze_product = _register_squeeze("squeeze_product", "int", "SqueezeBackward4", ((1, 3), 0))
 
 
 @composite(method=True)

@@ -39,7 +39,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     check_probability(p)
     check_tensors("dropout", input=input)
     check_settings(f"dropout{marked(inplace)}", ("train", 3, "bool", training))
-    return _dropped(input, p, training, inplace, input.shape)
+    return _apply_noise(input, p, training, inplace, input.shape)
 
 
 def dropout2d(
@@ -51,10 +51,10 @@ def dropout2d(
     if input.dim() != 4:
         note = "Images are (N, C, H, W). Use dropout for other tensors, and unsqueeze(0) for a single image."
         raise unsupported("dropout2d", f"input of {input.dim()} dimensions", note)
-    return _dropped(input, p, training, inplace, (*input.shape[:2], 1, 1))
+    return _apply_noise(input, p, training, inplace, (*input.shape[:2], 1, 1))
 
 
-def _dropped(input, p, training, inplace, shape):
+def _apply_noise(input, p, training, inplace, shape):
     """Return `input` times dropout noise of `shape`.
 
     The noise is drawn in memory order and scaled as in PyTorch, so that the bits agree."""

@@ -93,7 +93,7 @@ class ModuleHooks:
         state = per_thread.state
         around, caller = state.scope, state.module
         # Nodes made during the call store its path (`Node.scope`): names only, so that a graph keeps no module alive.
-        name = "" if caller is None else _name_in(caller, self)
+        name = "" if caller is None else _path_in(caller, self)
         state.scope = (around, name, self.__class__.__name__, self.__dict__.get("training"))
         state.module = self
         try:
@@ -109,7 +109,7 @@ class ModuleHooks:
             state.scope, state.module = around, caller
 
 
-def _name_in(caller, module):
+def _path_in(caller, module):
     """Return the path of `module` in `caller`, whose forward calls it; the name of its type if it is not a part of
     `caller`."""
     # Cache the path: a search at every call would make a step of n layers cost n * n.

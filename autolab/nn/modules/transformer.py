@@ -87,7 +87,7 @@ class _Layer(Module):
 
         return block
 
-    def _through(self, x, *attentions):
+    def _run_blocks(self, x, *attentions):
         """Return x after all blocks. Each block is added to its input, with normalisation before (norm_first) or
         after."""
         for i, block in enumerate((*attentions, self._ff_block), 1):
@@ -117,7 +117,7 @@ class TransformerEncoderLayer(_Layer):
             src_key_padding_mask, "src_key_padding_mask", src, src_mask, "src_mask"
         )
         mask = canonical_mask(src_mask, "src_mask", src)
-        return self._through(src, self._attend(self.self_attn, None, mask, hidden, is_causal))
+        return self._run_blocks(src, self._attend(self.self_attn, None, mask, hidden, is_causal))
 
 
 class TransformerDecoderLayer(_Layer):
@@ -147,7 +147,7 @@ class TransformerDecoderLayer(_Layer):
         look_at_memory = self._attend(
             self.multihead_attn, memory, memory_mask, memory_key_padding_mask, memory_is_causal
         )
-        return self._through(tgt, look_back, look_at_memory)
+        return self._run_blocks(tgt, look_back, look_at_memory)
 
 
 def _length(x, batch_first):
