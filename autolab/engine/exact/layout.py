@@ -1,4 +1,4 @@
-"""`layout`: how elements lie in memory. Source: torch.layout"""
+"""`layout`: the memory layout of a tensor. Source: torch.layout"""
 
 
 class layout:
