@@ -45,7 +45,7 @@ def reset_peak_memory_stats(device: DeviceLike = None) -> None:
 
 
 def empty_cache() -> None:
-    """Return reserved memory that no tensor uses to the device. Source: torch.cuda.empty_cache"""
+    """Release the reserved memory that no tensor uses. Source: torch.cuda.empty_cache"""
     for b in _devices.backends("cuda"):
         b.pool.empty_cache()
 

@@ -111,7 +111,7 @@ class Node:
         return op.save_kinds[k] == "input" and op.params[op.save_index[k]] in op.lists
 
     def _own_output(self, op: Op, k: int, array: Any, storage: Any, version: int) -> Tensor | None:
-        """Return a result that this node saved as a Tensor that belongs to the graph again."""
+        """Return a saved result of this node as a Tensor that is part of the graph again."""
         nr = op.save_index[k]
         # an index has no node
         made_by = None if op.outputs and op.outputs[nr] in op.nondiff else self

@@ -61,7 +61,7 @@ def _register_padding(kind, mode, dims):
         return x
 
     def backward(xp, g, x, padding):
-        """Add each gradient to the input element that was read."""
+        """Return the gradient of the input: add each gradient to the input element that was read."""
         for axis, positions in reversed(_positions(xp, x.shape, padding, mode)):
             back = xp.zeros(
                 (*g.shape[:axis], x.shape[axis], *g.shape[axis + 1 or g.ndim :]), g.dtype
