@@ -108,9 +108,12 @@ class Page:
         body = ast.parse("".join(run_it.needed(self.code, source)) + source).body
         last = body.pop()
         assert isinstance(last, ast.Expr), source
+        shown = last.value
+        if isinstance(shown, ast.Call) and ast.unparse(shown.func) == "display":
+            shown = shown.args[-1]
         with contextlib.redirect_stdout(None):
             exec(compile(ast.Module(body, []), "lesson", "exec"), names)
-            return eval(compile(ast.Expression(last.value), "lesson", "eval"), names)
+            return eval(compile(ast.Expression(shown), "lesson", "eval"), names)
 
     def _reveal(self, source: str, stored: list[Any]) -> None:
         """Let a question say what is right, as its stored verdict tells."""
