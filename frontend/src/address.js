@@ -1,12 +1,12 @@
-// The address of an exported page holds the state of its explorers: #step=12&open=layer1&node=fc.weight. Of a second explorer on the page
-// the names end in 2, of a third in 3.
+// The address of an exported page stores the state of its explorers: #step=12&open=layer1&node=fc.weight. For a
+// second explorer on the page the names end in 2, for a third in 3.
 import { clamp } from "./dom.js";
 import { lastStep } from "./player.js";
 
-const SETTLED = 300; // ms without a step until the address follows: browsers refuse hundreds of changes
+const SETTLED = 300; // ms without a step until the address is updated: browsers refuse hundreds of changes
 
-const numbers = new WeakMap(); // of the models: a view may be made anew
-const initials = new WeakMap(); // of the models: as the page began
+const numbers = new WeakMap(); // number of each model, because a view may be recreated
+const initials = new WeakMap(); // initial state of each model
 let onThePage = 0;
 
 export class Address {
@@ -16,14 +16,14 @@ export class Address {
     Object.assign(this, { view, suffix: number > 1 ? String(number) : "", heard: () => this.read() });
   }
 
-  // When the graph is there.
+  // Called when the graph exists.
   begin() {
     if (this.initial) return this.write();
     const { model } = this.view, anew = initials.has(model);
     if (!anew) initials.set(model, this.state());
     this.initial = initials.get(model);
     addEventListener("hashchange", this.heard);
-    if (anew) this.write(); // the address is older than what the learner has done since
+    if (anew) this.write(); // the learner has acted since, so the address is outdated
     else queueMicrotask(this.heard);
   }
 
@@ -35,7 +35,7 @@ export class Address {
     return this.view.folding.byId.get(id)?.label ?? this.view.trace.nodes[Number(id.slice(1))].label;
   }
 
-  // As the page began, or as it is now.
+  // The initial and the present state.
   state() {
     const { model, graph } = this.view, selected = model.get("selected");
     const open = [...(graph?.open ?? model.get("expanded"))].map((id) => this.label(id));
@@ -53,7 +53,7 @@ export class Address {
     view.open([...new Set(parts.flatMap((id) => [...folding.opening(id), id]))]);
   }
 
-  // What is as it was at first is left out; what else stands in the address stays.
+  // Write only what differs from the initial state; keep other parts of the address.
   write() {
     clearTimeout(this.timer);
     if (!this.initial) return;

@@ -1,11 +1,13 @@
-// How many bytes operations keep for backward at each step: a strip with its peak marked, and the same in words.
+// How many bytes operations keep for backward at each step: a strip with its peak marked, and a text with the same
+// data.
 import { h, svgEl } from "./dom.js";
 import { goTo } from "./player.js";
 import { grouped, sizeWords } from "./values.js";
 
-const HIGH_STRIP = 14, FINE = 1000; // px; at most so many points are drawn
+const HIGH_STRIP = 14, FINE = 1000; // px; maximum number of points
 
-// { bytes: at each step, peak, step, largest: the saved tensor that is most of it then }; null where nothing is known to be kept.
+// Return { bytes: at each step, peak, step, largest: the biggest saved tensor at the peak }; null if nothing is known
+// to be saved.
 export function aliveOf({ saved, frames }) {
   const first = new Map(), last = new Map(), turns = new Map();
   for (const { index, event, node } of frames) {

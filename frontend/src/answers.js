@@ -1,6 +1,7 @@
-// Answers as they are typed: numbers, products, fractions and powers, lists of them, shapes; and whether they are right.
+// Parse typed answers (numbers, products, fractions, powers, lists, shapes), and check them.
 
-// A number, nested lists of numbers, or null for what is none of these: "2*3*4", "1/2", "-3e-2", "[1, 2**3]", "(2, 3)", "2, 3", "2 × 3".
+// Return a number or nested lists of numbers; null for anything else: "2*3*4", "1/2", "-3e-2", "[1, 2**3]", "(2, 3)",
+// "2, 3", "2 × 3".
 export function parse(text) {
   const source = text.trim().replace(/^tensor\((.*)\)$/s, "$1").replace(/[−–]/g, "-").replace(/[×·]/g, "*").replace(/(?<=\d\s*)x(?=\s*\d)/g, "*");
   const tokens = source.match(/\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|\*\*|[a-z]+|\S/gi) ?? [];
@@ -56,7 +57,7 @@ export function parse(text) {
   }
 }
 
-// "(2, 3)", "[2, 3]", "2, 3", "2 x 3" and "2" as a list of sizes; null for what is no shape.
+// Return "(2, 3)", "[2, 3]", "2, 3", "2 x 3" or "2" as a list of sizes; null if it is not a shape.
 export function parseShape(text) {
   const item = parse(/^\W*\d+(\s*[x×]\s*\d+)+\W*$/.test(text) ? text.replace(/[x×]/g, ",") : text), sizes = typeof item === "number" ? [item] : item;
   return sizes?.every((size) => Number.isInteger(size) && size >= 0) ? sizes : null;
@@ -66,7 +67,7 @@ export function shapeOf(item) {
   return Array.isArray(item) ? [item.length, ...(item.length ? shapeOf(item[0]) : [])] : [];
 }
 
-// Whether two answers are the same numbers, in lists of the same lengths; each within `tolerance` of the right one.
+// Return whether two answers have the same structure and each number is within `tolerance` of the right one.
 export function agree(given, right, tolerance) {
   const a = [given].flat(Infinity), b = [right].flat(Infinity).map(number), top = Math.max(...b.map(Math.abs).filter(Number.isFinite), 0);
   if (String(shapeOf(given)) !== String(shapeOf(right)) || a.length !== b.length) return false;

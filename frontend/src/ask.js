@@ -1,17 +1,17 @@
-// Questions of an explorer (asking.py): what an open one hides, and the form that it is answered in.
+// Questions in an explorer (asking.py): what an open question hides, and the form for the answer.
 import { h, prose, svgEl } from "./dom.js";
 import { agree, parse, parseShape, shapeOf } from "./answers.js";
 
 const HIDDEN = "hidden until the question is answered";
 
-// The questions that are open, the one to answer first.
+// Return the open questions, the next one to answer first.
 export function openQuestions(model) {
   const all = new Map((model.get("questions") ?? []).map((asked) => [asked.id, asked]));
   return (model.get("asked") ?? "").split(" ").filter(Boolean).map((id) => all.get(id));
 }
 
-// The trace up to the first frame that would tell an answer; there stands a frame that says so. What is computed later has neither value nor
-// shape, and what is known of it in advance (formulas, pictures, what it will save) is not there either.
+// Return the trace up to the first frame that would give away an answer, with a frame that says so in its place.
+// Later nodes have no value, shape, formula, picture or saved tensors.
 export function veiled(trace, open) {
   if (!open.length) return trace;
   const until = Math.min(...open.map((asked) => asked.until)), { phase } = trace.frames[until];
@@ -22,7 +22,7 @@ export function veiled(trace, open) {
   const aboutGradient = new Set(open.filter(({ kind }) => kind === "grad").map(({ node }) => node));
   const gone = { value: null, missing: HIDDEN, tex: "", tex_numbers: "", outputs: [], layer: null, update: null };
   const shapeless = kinds.has("shape") ? { shape: null, attrs: {} } : {};
-  // What became of it in the end is not yet so; a graph that was looked at afterwards has lost it from the start.
+  // The final state must not show yet. Values that a graph lost before it was traced are lost from the start.
   const forward = trace.frames.findLastIndex((frame) => frame.phase === "forward") >= until;
   const untold = ({ state }) => (trace.meta.source === "recording" && (state === "freed" || (forward && state === "modified")) ? { state: "alive" } : {});
   const stop = { index: until, phase, event: "asked", run: trace.frames[until - 1]?.run ?? 0, node: about, text: "Here a question is to be answered." };
@@ -41,13 +41,13 @@ export function veiled(trace, open) {
 
 const NOTHING = { edge: null, receiver: null, state: "", value: null, total: null, tex: "", dropped: [], name: "" };
 
-// Parts say what they were made of, an iteration also its loss.
+// Parts show what they were made of, and an iteration shows its loss: hide both.
 export function veiledFolding(folding, open) {
   if (!open.length) return folding;
   return { ...folding, parts: folding.parts.map((part) => (part.kind === "iteration" ? { ...part, type: "" } : part)) };
 }
 
-// A question mark stands where the value or the gradient is that is asked for, and nothing of an answer is drawn.
+// Put a question mark in place of the requested value or gradient, and draw nothing that belongs to an answer.
 export function veilGraph(graph, trace, open) {
   if (!open.length) return;
   for (const card of graph.cards) {
@@ -58,7 +58,8 @@ export function veilGraph(graph, trace, open) {
   for (const { shape, edge } of graph.lines) if (edge.edges.some((id) => trace.later.has(graph.edgeById.get(id).parent))) shape?.replaceChildren();
 }
 
-// A plain box with a question mark, where the value or the gradient stands; a card that shows no value has it at its top.
+// Draw a plain box with a question mark in place of the value or the gradient; at the top of a card that shows no
+// value.
 function mark({ g, value, number }, row, kind) {
   if (kind === "next") return;
   const gradient = ["grad", "state"].includes(kind), at = row ? Number(row.firstElementChild.getAttribute("y")) + 18 : Number((gradient ? number : value)?.getAttribute("y") ?? 24);
@@ -80,7 +81,8 @@ export class Ask {
     const over = all.filter(({ id }) => replies[id]?.over).sort((a, b) => last(b.id) - last(a.id))[0];
     this.element.append(...(this.now ? [this.form(all)] : []), this.said);
     const before = this.now && replies[this.now.id];
-    // A live region is read when its words change, not when it comes with them. Who answers at once has been told something newer by then.
+    // A live region is read when its text changes, not when it is inserted. If the learner has answered meanwhile, it
+    // already has a newer text.
     setTimeout(() => (this.said.hasChildNodes() ? null : before ? this.tell(before) : over ? this.conclude(over, replies[over.id]) : null), 60);
   }
 
@@ -94,7 +96,7 @@ export class Ask {
     const how = { number: "Right within 0.5 %; 2*3*4, 1/3 and 2**5 are taken.", shape: "(2, 3); () for a single number.", choice: "", node: "" }[form];
     return h(
       "form",
-      // Keys that are typed here are no steps.
+      // Keys typed here must not step.
       { onsubmit: (event) => this.submit(event), onkeydown: (event) => event.key === "Escape" || event.stopPropagation() },
       h("p", { class: "al-asked" }, h("strong", { text: all.length > 1 ? `Question ${place} of ${all.length}: ` : "Question: " }), prose(text)),
       h("div", { class: "al-buttons" }, this.field, h("button", { type: "submit", text: "Check" }), h("button", { type: "button", text: "Show me", onclick: () => this.giveUp() })),
@@ -102,7 +104,7 @@ export class Ask {
     );
   }
 
-  // A node of the graph was clicked, or has the focus.
+  // Called when a node of the graph is clicked or focused.
   pick(id) {
     if (this.now?.form === "node" && this.now.choices.some(([node]) => node === id)) this.field.value = id;
   }
@@ -136,7 +138,7 @@ export class Ask {
     const { model, now } = this;
     model.set("replies", { ...model.get("replies"), [now.id]: reply });
     if (reply.over) {
-      model.set("asked", this.open.slice(1).map(({ id }) => id).join(" ")); // another view begins, which sees what was hidden
+      model.set("asked", this.open.slice(1).map(({ id }) => id).join(" ")); // creates another view, which sees what was hidden
       model.set("step", Math.min(now.shows, ...openQuestions(model).map(({ until }) => until)));
     }
     model.save_changes();
@@ -149,7 +151,7 @@ export class Ask {
     return given === answer || this.now.choices.some(([value, words]) => value === given && words === answer);
   }
 
-  // What is wrong about an answer; "" where that is not known.
+  // Return what is wrong with an answer; "" if that is not known.
   why(given) {
     return this.now.wrong.find(([item]) => this.is(given, item))?.[1] ?? "";
   }
@@ -167,7 +169,7 @@ export class Ask {
     this.said.classList.toggle("al-right", Boolean(right));
   }
 
-  // Said again, the same words are read again.
+  // Empty it first, so that a repeated text is read out again.
   say(text) {
     this.said.replaceChildren(...prose(text));
   }

@@ -11,7 +11,7 @@ const MOST_CHIPS = 24, PHASES = { forward: "values →", backward: "← gradient
 const LEAST_CHIP = 28, PADDED = 10;
 
 export class Bar {
-  // `trace`: with its beats; `whatIf`: a button; `menu`: the button and its panel.
+  // `trace`: with its beats; `whatIf`: a button; `menu`: the menu's button and its panel.
   constructor(model, trace, whatIf, menu) {
     Object.assign(this, { model, trace });
     const button = (name, shown, key, shape, act) => h("button", { type: "button", class: "al-iconbutton", "aria-label": name, title: `${shown} (${key})`, onclick: act }, icon(SHAPES[shape]));
@@ -32,7 +32,8 @@ export class Bar {
     this.slider.value = this.model.get("step");
   }
 
-  // The beats, or groups of beats of one phase and one module where they are many: { title, first, last, phase, beats }.
+  // Return the beats; if there are many, groups of beats of one phase and module: { title, first, last, phase, beats
+  // }.
   groups(width) {
     const each = this.trace.beats.map((beat) => ({ ...beat, beats: [beat] }));
     const room = (found) => found.reduce((sum, { title }) => sum + Math.max(LEAST_CHIP, Math.min(30, textWidth(title, 13) + PADDED)) + 3, 165) <= width;
@@ -77,7 +78,7 @@ export class Bar {
     const { model } = this, step = model.get("step"), count = stepCount(model), last = lastStep(model);
     const usable = count > 0;
     for (const one of [...this.steps, this.timeline]) one.hidden = !usable;
-    this.slider.max = Math.max(0, count - 1); // beyond a question that holds the steps, too
+    this.slider.max = Math.max(0, count - 1); // a question may limit the steps to fewer
     this.slider.value = step;
     const frame = this.trace.frames[step], words = count ? `Step ${grouped(step + 1)} of ${grouped(count)}` : "No steps";
     this.slider.setAttribute("aria-valuetext", frame ? `${words}, ${frame.phase}` : words);

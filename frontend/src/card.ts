@@ -1,5 +1,5 @@
-// What is drawn for a node, a closed part, and the label of an open one. A card has its size before it is drawn, so that the
-// layout never depends on what a step shows.
+// Draw a node, a closed part, and the label of an open part. A card's size is known before it is drawn, so the layout
+// never depends on the current step.
 import { svgEl } from "./dom";
 import { fitted, signed, sizes, textWidth } from "./text";
 import { hasTile, tile, tileSize, type Size } from "./tile";
@@ -30,12 +30,12 @@ export interface Look {
   // Parameters that are drawn in the card.
   rows: Row[];
   notes: string[];
-  // Edges whose gradients arrive here, where there are several.
+  // Edges whose gradients arrive here, if there are several.
   slots: string[];
-  // Its value and gradient are on its lines.
+  // Whether its value and gradient are shown on its lines.
   lanes: boolean;
-  longest: string; // the longest number that will stand in it
-  closes: string; // id of the part that the card closes, ""
+  longest: string; // the longest number that it will show
+  closes: string; // id of the part that the card closes, or ""
 }
 
 export interface Slot {
@@ -56,7 +56,7 @@ export class Card {
   constructor(readonly look: Look) {
     const { node, rows, slots, lanes } = look;
     this.scalar = !node.shape?.length;
-    // Of a tensor whose numbers are not kept there is only the shape.
+    // If a tensor's numbers are not stored, only its shape is shown.
     this.size = node.value && !hasTile(node.value) ? { width: 0, height: 0 } : tileSize(node.shape ?? []);
     const shown = !node.error && node.shape !== null && (!lanes || this.scalar);
     this.valueRow = shown;
@@ -77,7 +77,7 @@ export class Card {
     ];
     const least = node.kind === "data" ? 20 : !this.scalar ? 58 : rows.length ? 92 : 104;
     this.width = Math.ceil(Math.max(least, ...texts) + 2 * PAD);
-    const high = lanes && node.kind === "op" && node.requires_grad ? 76 : 0; // two lanes meet its sides
+    const high = lanes && node.kind === "op" && node.requires_grad ? 76 : 0; // two lanes meet at its sides
     this.height = Math.max(high, this.below() + (slotted ? 34 : 0) + 12);
   }
 
@@ -243,7 +243,7 @@ export class Card {
   }
 }
 
-// Wide tensors have their gradient below, high ones at their right.
+// Return whether the gradient goes below the value (wide tensors) rather than to its right (high ones).
 function stacked({ width, height }: Size): boolean {
   return width > height;
 }
@@ -282,7 +282,7 @@ export interface Drawn {
   rows: DrawnRow[];
 }
 
-// What a value is on a card: a number, else its shape.
+// Return the text for a value on a card: a number, else its shape.
 export function valueWords(value: Value | null, shape: number[] | null): string {
   if (shape?.length) return sizes(shape);
   return value ? signed(value.text) : "";
@@ -297,7 +297,7 @@ export function fillTile(
   place.replaceChildren(tile(value, tileSize(shape ?? []), frame));
 }
 
-// Short names of parameters in the card of their operation: "W" and "b" as on a blackboard.
+// Return the short name of a parameter in the card of its operation: "W" or "b", as on a blackboard.
 export function rowName(node: TraceNode): string {
   const name = node.module ? node.label.replace(`${node.module}.`, "") : node.label;
   return { weight: "W", bias: "b" }[name] ?? name;

@@ -1,4 +1,4 @@
-// Curves that grow. Elements are made once; an update changes only where lines run and what words say: nothing flickers.
+// Curves that grow. Elements are created once; an update changes only lines and texts, so nothing flickers.
 import { h, svgEl } from "./dom.js";
 import { color, short } from "./values.js";
 
@@ -8,7 +8,7 @@ const HEIGHT = 190,
   TOP = 10,
   BOTTOM = 24;
 
-// About `count` round numbers between low and high; `ticks` in charts.py is the same function.
+// Return about `count` round numbers between low and high; `ticks` in charts.py is the same function.
 export function ticks(low, high, count = 4) {
   const span = high - low || Math.abs(high) || 1,
     size = 10 ** Math.floor(Math.log10(span / count)),
@@ -119,7 +119,7 @@ export class Chart {
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${HEIGHT}`);
   }
 
-  // Where epochs begin, a tick; where something was changed, a line with its words as a title.
+  // Draw a tick where an epoch begins, and a line, titled with its text, where something was changed.
   rules(marks, epochs, across) {
     const key = JSON.stringify([marks, epochs, across(0), across(1)]);
     if (key === this.ruled) return;
@@ -133,13 +133,14 @@ export class Chart {
   }
 }
 
-// The span of x of all curves, at least one wide.
+// Return the x range of all curves, at least 1 wide.
 export function spanOfAll(groups) {
   const xs = groups.flatMap((group) => Object.values(group)).flatMap((s) => (s.x.length ? [s.x[0], s.x.at(-1)] : []));
   return spanOf(xs);
 }
 
-// A row for each layer, a column for each time: how large the gradient was, on a logarithmic scale from white to vermillion.
+// A row for each layer, a column for each time: the size of the gradient, on a logarithmic scale from white to
+// vermillion.
 export class Strip {
   constructor(title) {
     this.rows = new Map();

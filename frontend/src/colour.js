@@ -1,11 +1,11 @@
-// Colours the boxes by one measure; what is measured stands on each box, too, and in the legend.
+// Colour the boxes by one measure; its value is also written on each box, and the legend explains it.
 import { h, svgEl } from "./dom.js";
 import { badWords, measuresOf } from "./measures.js";
 
-const LEVELS = 5, FLAG = 16; // shades of an amount; px that a flag is high
+const LEVELS = 5, FLAG = 16; // shades for an amount; px height of a flag
 
 export class Colouring {
-  // changed(): the legend is there, gone or another.
+  // changed(): called when the legend appears, changes or disappears.
   constructor(view, changed) {
     Object.assign(this, { view, changed, measure: null });
     this.measures = measuresOf(view.trace);
@@ -29,7 +29,7 @@ export class Colouring {
     this.changed();
   }
 
-  // Which nodes each box shows; once for a picture.
+  // Find which nodes each box shows; once per picture.
   drawn() {
     const { graph, trace, folding } = this.view;
     for (const { g } of this.boxes ?? []) this.unmark(g);
@@ -48,13 +48,13 @@ export class Colouring {
     this.ends = found.length ? [found.reduce((a, b) => Math.min(a, b)), found.reduce((a, b) => Math.max(a, b))] : [1, 1];
   }
 
-  // Of an amount, 0 to 4 by its logarithm.
+  // Return the level of an amount: 0 to 4, by its logarithm.
   level(amount) {
     const [low, high] = this.ends;
     return amount <= 0 ? 0 : high > low ? Math.min(LEVELS - 1, Math.floor((LEVELS * Math.log(amount / low)) / Math.log(high / low))) : LEVELS - 1;
   }
 
-  // [class of the look, words] of a box; null where nothing is known.
+  // Return [CSS class, text] for a box; null if nothing is known.
   lookOf(box, index, now) {
     const { of, hue, words, kinds } = this.measure, found = of(box, index, now);
     if (found === null || found === undefined) return null;

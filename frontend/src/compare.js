@@ -1,4 +1,4 @@
-// Beside another trace (difference.py): what differs is lit, the first difference named and gone to.
+// Compare with another trace (difference.py): highlight the differences, and name and show the first one.
 import { h } from "./dom.js";
 import { labelAbove } from "./marks.js";
 import { goTo } from "./player.js";
@@ -35,7 +35,7 @@ export class Compared {
     if (at !== undefined) goTo(this.view.model, at);
   }
 
-  // What is said about this step, and what is lit: all that has differed so far.
+  // Update the text about this step, and highlight all differences so far.
   update() {
     if (!this.element) return;
     const { found, other } = this.facts, { step } = this, here = found.filter(({ at }) => at === step);
@@ -72,7 +72,7 @@ export class Compared {
     }
   }
 
-  // It was stepped. On a page the other explorer is told here; in a notebook the kernel tells it.
+  // After a step, tell the other explorer. On a page this is done here; in a notebook the kernel does it.
   lead() {
     const { peer, steps } = this.facts, other = this.view.model.peer?.(peer), to = steps?.[this.step] ?? -1;
     if (other && to >= 0) goTo(other, to);

@@ -32,7 +32,7 @@ function button(name, key, picture, onclick) {
 }
 
 export class Controls {
-  // zoom(way): what the buttons at the right do, where there are any; `more`: what stands beside them.
+  // zoom(way): called by the buttons at the right, if there are any; `more`: elements beside them.
   constructor(model, zoom, more = "") {
     this.model = model;
     const by = (step) => () => goTo(model, step());
@@ -98,7 +98,7 @@ export class Controls {
     );
   }
 
-  // phase: of the step shown, where there are phases.
+  // phase: the current step's phase, if there are phases.
   update(phase = "") {
     const step = this.model.get("step");
     const count = stepCount(this.model);
@@ -120,8 +120,8 @@ export class Controls {
 
 const WALKING = ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "o"];
 
-// Left and right, Home and End step; space plays; Escape lets go of the selected node. `walk`: where other keys lead from a node;
-// `more`: further keys, as "n" or "Shift+ArrowLeft", and what they do.
+// Left, Right, Home and End step; Space plays; Escape deselects the node. `walk`: where other keys lead from a node;
+// `more`: further keys, such as "n" or "Shift+ArrowLeft", and their actions.
 export function onKey(event, model, walk, more = {}) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("[type=search],[type=number],select")) return;
   const target = event.target,

@@ -1,5 +1,5 @@
-// The convolution explorer: image, kernel and output as grids, a frame that slides. Every number comes from conv.py;
-// here they are only chosen by step. Needs of its host only get, set, save_changes, on and off.
+// The convolution explorer: image, kernel and output as grids, with a sliding frame. All numbers come from conv.py;
+// here they are only selected by step. Its host only needs get, set, save_changes, on and off.
 import { HOLDS_STOPS, h, nameScrollers } from "./dom.js";
 import { goTo, quietWhilePlaying, startClock } from "./player.js";
 import { Controls, onKey } from "./controls.js";
@@ -12,7 +12,7 @@ const LARGE_CELL = 44,
   MOST_COLUMNS_WITH_NUMBERS = 10,
   MOST_ROWS_WITH_NUMBERS = 16;
 
-// Few characters, to fit into a cell; `brief` in conv.py is the same function.
+// Return a number short enough for a cell; `brief` in conv.py is the same function.
 export function cellText(value) {
   const text = short(value);
   if (typeof value === "string" || value === 0) return text;
@@ -20,8 +20,8 @@ export function cellText(value) {
   return text.includes("e") ? value.toExponential(1).replace("e+", "e") : text.replace(/^(-?)0\./, "$1.");
 }
 
-// A grid of numbers with a heading; frames may lie over it. `paint` says for each cell what it shows:
-// { value, note } with value null for a cell that holds nothing yet and note for what is not part of the tensor.
+// A grid of numbers with a heading, on which frames can be drawn. `paint` returns the content of each cell: { value,
+// note }; value is null for a cell that is still empty, note is for cells outside the tensor.
 class Grid {
   constructor(name, rows, columns, options = {}) {
     this.size = options.small || columns > MOST_COLUMNS_WITH_NUMBERS ? SMALL_CELL : LARGE_CELL;
@@ -66,7 +66,7 @@ class Grid {
     });
   }
 
-  // Puts the frame `kind` around rows and columns from `corner`; null takes it away.
+  // Draw the frame `kind` around rows and columns from `corner`; null removes it.
   frame(kind, corner, spans = [1, 1], dashed = false) {
     const frame = (this.frames[kind] ??= this.box.appendChild(h("div", { "aria-hidden": "true" })));
     frame.className = `al-frame al-frame-${kind}${dashed ? " al-dashed" : ""}`;
@@ -136,7 +136,7 @@ class Convolution {
     );
   }
 
-  // One colour scale per tensor for all steps, so that a colour keeps its meaning while contributions arrive.
+  // Use one colour scale per tensor for all steps, so that a colour keeps its meaning while contributions arrive.
   findScales() {
     const { frames, image, weight, bias, gradient } = this.data;
     const all = (key) => scaleOf([frames.flatMap((f) => f[key])]);
@@ -154,7 +154,7 @@ class Convolution {
     this.leave = attend(this.host, this.root, this.model, changes, () => this.fit());
   }
 
-  // Details beside the grids where both are seen whole, below them otherwise.
+  // Put Details beside the grids if both fit, else below them.
   fit() {
     const width = this.root.clientWidth - 24, parts = [...this.stage.children];
     this.root.classList.toggle("al-narrow", width < 700);
@@ -186,7 +186,8 @@ class Convolution {
     this.set("selected", String(wanted) === String(this.model.get("selected")) ? [] : wanted);
   }
 
-  // In the output the arrows go from cell to cell, Enter and space choose; elsewhere the keys are the explorer's.
+  // In the output, the arrow keys move from cell to cell, and Enter and Space select; elsewhere the explorer handles
+  // the keys.
   onKey(event) {
     const place = this.output.cells.indexOf(event.target),
       columns = this.output.columns;
@@ -201,7 +202,7 @@ class Convolution {
     event.stopPropagation();
   }
 
-  // What has arrived by this step, as functions of the place; undefined where nothing has.
+  // Return the totals up to this step as functions of the position; undefined where nothing has arrived.
   totalsAt(step, filter) {
     const { frames, bias } = this.data,
       image = new Map();
@@ -214,7 +215,7 @@ class Convolution {
     return { image, kernel, bias: biasTotal };
   }
 
-  // [channel, row, column] in the padded image of every number of a frame's window, in the frame's order.
+  // Return the [channel, row, column] in the padded image of every number in a frame's window, in the frame's order.
   places(frame) {
     const { kernel, dilation } = this.data,
       [top, left] = frame.corner;
@@ -227,7 +228,7 @@ class Convolution {
     );
   }
 
-  // The channels that filter `o` reads: all, or those of its group.
+  // Return the channels that filter `o` reads: all, or those of its group.
   channels(o) {
     const { weight, groups } = this.data,
       read = weight[0].length,
@@ -261,7 +262,7 @@ class Convolution {
     this.paint(frame, step, backward);
     this.mark(frame, selected, backward);
     this.describe(selected.length ? data.frames[this.frameOf(selected)] : frame, Boolean(selected.length), backward);
-    // Names are longer on the way back.
+    // Backward, the names are longer.
     this.fit();
   }
 
@@ -386,14 +387,14 @@ class Convolution {
     );
   }
 
-  // Tables side by side, one row of them for each channel.
+  // Return tables side by side, one row of tables per channel.
   three(o, columns, about) {
     const [kh, kw] = this.data.kernel,
       size = kh * kw,
       channels = this.data.weight[0].length;
     return Array.from({ length: channels }, (_, ch) =>
       h("div", { class: "al-three" }, columns.map(([name, flat]) => {
-        // A group's filter reads channels of the image that are counted from where the group begins.
+        // A filter reads the image channels of its group, counted from the group's first channel.
         const channel = /window|image/.test(name) ? this.channels(o)[ch] : ch;
         const grid = new Grid(channels > 1 ? `${name} [${channel}]` : name, kh, kw);
         const rows = chunk(flat.slice(ch * size, (ch + 1) * size), kw);

@@ -1,4 +1,4 @@
-// What a layout places, and its order and place across the layers: few crossings, lines as straight as can be.
+// Order and position of a layout's items across the layers, with few line crossings and straight lines.
 
 const BESIDE = 22; // px between boxes of a layer
 const NARROW = 10; // px between lines
@@ -7,14 +7,14 @@ const SWEEPS = 8;
 
 export interface Item {
   id: string;
-  along: number; // size in the direction of the layers
+  along: number; // size along the direction of the layers
   across: number;
   kind: "box" | "frame" | "port" | "label" | "bend";
   order: number;
   layer: number;
-  u: number; // start along
-  v: number; // centre across
-  inner?: Level; // of a frame
+  u: number; // start along the direction
+  v: number; // centre across the direction
+  inner?: Level; // the level inside a frame
   pinned?: "first" | "last";
 }
 
@@ -29,10 +29,10 @@ export interface Level {
   steps: Step[];
   along: number;
   across: number;
-  routes: Map<string, Item[]>; // line -> what it goes through at this level
+  routes: Map<string, Item[]>; // line -> the items that it passes through at this level
 }
 
-// Fewer crossings: each layer by the middle of what its items are linked with, there and back.
+// Reduce crossings: sort each layer by the mean position of its items' neighbours, forwards and backwards.
 export function reorder(rows: Item[][], steps: Step[]): void {
   const into = new Map<Item, Item[]>();
   const out = new Map<Item, Item[]>();
@@ -61,7 +61,7 @@ export function reorder(rows: Item[][], steps: Step[]): void {
   }
 }
 
-// Where items stand across the layers: as near to what they are linked with as their neighbours let them.
+// Find each item's position across the layers: as near to its neighbours in the graph as adjacent items allow.
 export function across(rows: Item[][], steps: Step[]): void {
   const near = new Map<Item, Near[]>();
   for (const { start, end } of steps) {
@@ -82,7 +82,7 @@ export function across(rows: Item[][], steps: Step[]): void {
 
 export type Ports = Map<Item, Map<string, { into: number; out: number }>>;
 
-// Now that it is known where lines leave and enter, boxes and what is written on lines come level with them.
+// Once the ends of all lines are known, align boxes and line labels with them.
 export function straighten(rows: Item[][], level: Level, pitches: Map<string, number>): void {
   const ports = portsOf(level, pitches);
   const near = new Map<Item, Near[]>();
@@ -101,7 +101,7 @@ interface Near {
   shift: number;
 }
 
-// A big graph is placed in fewer rounds: it is never seen whole.
+// Use fewer rounds for a big graph, which is never seen as a whole.
 function sweeps(rows: Item[][]): number {
   return rows.length > 600 ? 2 : SWEEPS;
 }
@@ -111,10 +111,10 @@ function apart(a: Item, b: Item): number {
   return (a.across + b.across) / 2 + (close ? NARROW : BESIDE);
 }
 
-// The least moves that keep the order and the distances: neighbours that want to overlap become one block.
+// Make the smallest moves that keep order and distances: adjacent items that would overlap become one block.
 function settle(row: Item[], near: Map<Item, Near[]>): void {
   interface Block {
-    sum: number; // of what the items want, each less its offset
+    sum: number; // sum of the items' wanted positions, each minus its offset
     weight: number;
     items: [Item, number][];
   }
@@ -141,7 +141,7 @@ function settle(row: Item[], near: Map<Item, Near[]>): void {
   for (const { sum, weight, items } of blocks) for (const [item, own] of items) item.v = sum / weight + own;
 }
 
-// Where lines leave and enter each item: side by side, in the order of their other ends.
+// Find where lines leave and enter each item: side by side, in the order of their other ends.
 export function portsOf(level: Level, pitches: Map<string, number>): Ports {
   const found: Ports = new Map<Item, Map<string, { into: number; out: number }>>();
   const sides: ["into" | "out", Map<Item, Step[]>][] = [

@@ -1,5 +1,5 @@
-// The training dashboard: curves, the controls of the run, examples. The kernel trains and sends what to show, at most ten
-// times a second (see dashboard.py). Needs of its host get, set, save_changes, on, off and send.
+// The training dashboard: curves, run controls, examples. The kernel trains and sends the data at most ten times a
+// second (see dashboard.py). Its host needs get, set, save_changes, on, off and send.
 import { h, followTheme, nameScrollers, rootIn } from "./dom.js";
 import { color, inkOn, short } from "./values.js";
 import { Chart, Strip, spanOfAll } from "./charts.js";
@@ -7,12 +7,12 @@ import { entry } from "./entry.js";
 
 const UNHEARD = "While the cell waits for the training, this kernel hears no button: that takes ipykernel 7. To pause, interrupt " +
   "the kernel. Or run dashboard.start() in place of await dashboard.run(): then the buttons work.";
-const PATIENCE = 4000, // ms until an answer of the kernel is missed
-  QUIET = 5000; // ms between two announcements of numbers
+const PATIENCE = 4000, // ms to wait for an answer of the kernel
+  QUIET = 5000; // ms between two screen reader announcements of numbers
 const CURVES = { train: "train", val: "validation" };
-// What the button does next; when the training is over it does nothing, and says why.
+// The button's next action; after the training it does nothing, and says why.
 const RUN_WORDS = { idle: "Start", running: "Pause", paused: "Resume", finished: "Finished", stopped: "Stopped", failed: "Failed" };
-// Records a second that one may choose; 0 is no limit.
+// Choices of records per second; 0 means no limit.
 const PACES = [[1, "1 a second"], [3, "3 a second"], [10, "10 a second"], [0, "as fast as it can"]];
 const OVER = ["finished", "stopped", "failed"];
 
@@ -85,10 +85,10 @@ class Dashboard {
     this.model.set("pace", pace);
     this.model.save_changes();
     this.speak(`Pace: ${this.pace.selectedOptions[0].text}`);
-    this.send("pace"); // the state has it; an answer says that it arrived
+    this.send("pace"); // the state contains it; an answer confirms its arrival
   }
 
-  // A pace that was set in Python may be none of those to choose from: then it is one more.
+  // If Python set a pace that is not among the choices, add it as a choice.
   showPace() {
     const pace = this.model.get("pace"),
       paces = PACES.some(([value]) => value === pace) ? PACES : [[pace, `${short(pace)} a second`], ...PACES];
@@ -96,14 +96,14 @@ class Dashboard {
     this.pace.value = String(pace);
   }
 
-  // Layers that are unfrozen in mid-run may join the optimizer as a new group.
+  // Layers that are unfrozen during the run may join the optimizer as a new group.
   buildRates() {
     this.fields = this.model.get("learning_rates").map((_, i, all) => this.field(i, all.length));
     this.ratesBox.replaceChildren(...this.fields.map((f) => f.element));
     this.ratesBox.hidden = !this.fields.length;
   }
 
-  // A rate is set by Enter or by leaving the field; the buttons divide and multiply.
+  // A rate is applied by Enter or when the field loses focus; the buttons divide and multiply.
   field(i, count) {
     const name = count > 1 ? `Learning rate of group ${i}` : "Learning rate",
       input = h("input", { type: "text", inputmode: "decimal", size: 8, autocomplete: "off", "aria-label": name,
@@ -130,10 +130,10 @@ class Dashboard {
     this.model.set("learning_rates", rates);
     this.model.save_changes();
     this.speak(`Learning rate ${short(value)}`);
-    this.send("rate"); // the state has it; an answer says that it arrived
+    this.send("rate"); // the state contains it; an answer confirms its arrival
   }
 
-  // An answer comes even when nothing changes. Without a kernel none does, and a button must not seem broken.
+  // The kernel answers even if nothing changes. Without a kernel no answer comes, and a button must not seem broken.
   ask(kind) {
     if (OVER.includes(this.model.get("state")) || this.model.get("unheard")) return;
     this.send(kind);
@@ -202,7 +202,7 @@ class Dashboard {
     this.update();
   }
 
-  // However many changes come, one drawing per frame of the screen.
+  // Draw at most once per frame of the screen, however many changes come.
   soon() {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.update());
@@ -246,7 +246,7 @@ class Dashboard {
     const span = spanOfAll([data.series, data.rates]);
     for (const [chart, kind] of [[this.loss, "loss"], [this.accuracy, "accuracy"]])
       this.draw(chart, Object.entries(CURVES).flatMap(([key, name]) => (data.series[`${key}_${kind}`] ? [[name, data.series[`${key}_${kind}`]]] : [])), span);
-    this.loss.element.hidden = false; // an empty chart is what a dashboard begins with
+    this.loss.element.hidden = false; // an empty chart is the initial state
     this.draw(this.rates, Object.entries(data.rates), span);
     this.strip.element.hidden = !data.norms.length;
     this.strip.update(data.norms);
@@ -308,7 +308,7 @@ function exampleView({ width, height, colour, pixels, target, prediction, probab
     h("span", { class: "al-hidden", text: right ? "right: " : "wrong: " }), h("span", { text: words }));
 }
 
-// Rows are true classes, columns predicted ones; white to blue, and the number.
+// Rows are true classes, columns predicted classes; each cell is coloured white to blue and shows its number.
 function confusionTable(counts, classes) {
   const top = Math.max(1, ...counts.flat()),
     name = (i) => classes?.[i] ?? String(i),

@@ -1,4 +1,4 @@
-// The Details: what this step does, and everything known about the node that is looked at.
+// The Details: what this step does, and everything known about the selected node.
 import { breakable, h, nameScrollers } from "./dom.js";
 import { fitFormulas, renew } from "./fitting.js";
 import { againNote, grouped, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
@@ -9,7 +9,7 @@ import { keptTable } from "./kept.js";
 import { mathmlOf } from "./mathml.js";
 import { Pictures } from "./pictures.js";
 
-// What happened, and what would where it was only rehearsed.
+// What happened, or what would happen in a dry run.
 const EVENT_WORDS = {
   compute: ["A value is computed"],
   seed: ["The gradient starts", "The gradient would start"],
@@ -27,12 +27,12 @@ const EVENT_WORDS = {
 
 const MOST_KEPT = 640, MOST_LAYERS = 24;
 
-// A value within a line of text: its numbers, or only its shape where they are many.
+// Return a value within a line of text: its numbers, or only its shape if there are many.
 function inLine(value) {
   return words(value).length > 30 ? `shape ${shapeWords(value.shape)}` : words(value);
 }
 
-// "indices: where", or "indices" of a result without a name.
+// Return "indices: where", or "indices" for a result without a name.
 function outputWords({ name, label }) {
   return !label || label.startsWith(`${name} of `) ? name : `${name}: ${label}`;
 }
@@ -60,9 +60,9 @@ export class Details {
     Object.assign(this, { element, trace, formulas, actions });
     this.nodeById = new Map(trace.nodes.map((node) => [node.id, node]));
     this.pictures = new Pictures(trace, (tex) => this.formula(tex, ""));
-    this.element.addEventListener("click", () => this.fit()); // a card or numbers opened
+    this.element.addEventListener("click", () => this.fit()); // a card was opened, or numbers were
     this.tallest = 0;
-    this.offers = new Map(); // by closed box; kept, so that the focus outlives a step
+    this.offers = new Map(); // by closed box; reused, so that the focus stays during a step
   }
 
   forgetHeight() {
@@ -81,15 +81,15 @@ export class Details {
     ]);
   }
 
-  // After all else that a step changes on the page: what is read from here on lays it out, once.
+  // Runs after all other page changes of a step, because reading sizes causes a page layout.
   settle() {
     this.fit();
-    // Grows when it must and never shrinks back, so that the page below does not jump at every step.
+    // Grow if needed and never shrink, so that the page below does not jump at every step.
     const high = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));
     if (high !== this.tallest) this.element.style.minHeight = `${(this.tallest = high)}px`;
   }
 
-  // A closed box has no pictures of its own: it offers those of the layers in it, without being opened.
+  // A closed box has no pictures of its own: offer those of the layers inside it, without opening it.
   offer(node) {
     const around = this.actions.layersAround(node.id);
     if (!around) return null;
@@ -124,7 +124,7 @@ export class Details {
     return node?.outputs[nr]?.label || (node?.label ?? id);
   }
 
-  // Who sends gradients on: a result, or the operation where it has several.
+  // Return what sends gradients on: a result, or the operation if it has several.
   ruleOf(id) {
     const node = this.nodeById.get(id);
     return resultsOf(node).length ? node.call : this.label(id);
@@ -139,7 +139,7 @@ export class Details {
     return h("div", { class: "al-row" }, h("div", { class: "al-name", text: caption }), box);
   }
 
-  // `of`: the node or step that may say why there is no value.
+  // `of`: the node or step that can say why there is no value.
   quantity(caption, value, label, of = null) {
     const shown = valueView(value, label, whyMissing(this.trace, of));
     return h("div", { class: "al-row" }, h("div", { class: "al-name", text: caption }), shown, againNote(this.trace, of, value));
@@ -173,7 +173,7 @@ export class Details {
     return would ? mood(this.trace, is, would) : is;
   }
 
-  // What grad() gives its caller for one of its inputs.
+  // Show what grad() returns for one of its inputs.
   handed(frame) {
     const label = this.label(frame.receiver, frame.nr), name = frame.name ? `handed back as ${frame.name}` : "handed back by grad()";
     return [
@@ -189,12 +189,12 @@ export class Details {
     return [
       this.formula(node.tex, "formula"),
       node.tex_numbers !== node.tex ? this.formula(node.tex_numbers, "with numbers") : null,
-      ...(resultsOf(node).length ? [] : [this.quantity("value", frame.value, `value of ${node.label}`, node)]), // below, one by one
+      ...(resultsOf(node).length ? [] : [this.quantity("value", frame.value, `value of ${node.label}`, node)]), // listed below, one by one
       ...locals.map((edge) => this.derivative(edge)),
     ];
   }
 
-  // What an optimizer's step, or an operation in place, made of a leaf.
+  // Show how an optimizer's step or an in-place operation changed a leaf.
   update_(frame) {
     const node = this.nodeById.get(frame.node), leaf = this.nodeById.get(frame.receiver), { update } = node;
     const changed = edgesInto(this.trace, frame.node).find((edge) => edge.update), before = this.nodeById.get(changed?.parent);
@@ -208,18 +208,18 @@ export class Details {
     ];
   }
 
-  // A formula with symbols, and beside it with numbers.
+  // Return a formula with symbols, and beside it with numbers.
   pair(tex, numbers) {
     const row = this.formula(tex, "");
     row.append(h("div", { class: "al-pair" }, row.lastElementChild, numbers ? this.formula(numbers, "").lastElementChild : ""));
     return row;
   }
 
-  // Symbols and numbers of one edge's rule in one line: they are short, and belong together.
+  // Show symbols and numbers of one edge's rule in one line, because they are short and belong together.
   derivative(edge) {
     const name = `${edge.tex.startsWith("\\frac") ? "local derivative" : "gradient rule"} for ${this.operand(edge)}`;
     if (!edge.tex) return null;
-    // Else there is no formula, as of a learner's own function.
+    // Otherwise there is no formula, as for a learner's own function.
     const known = ![" = ", " \\approx "].some((sign) => edge.tex_numbers.startsWith(edge.tex + sign));
     const both = known && edge.tex_numbers && edge.tex_numbers !== edge.tex;
     const row = this.formula(known ? edge.tex : edge.tex_numbers, name);
@@ -251,14 +251,14 @@ export class Details {
     ];
   }
 
-  // The gradient that has come to a node up to a step, of each of its results that has one.
+  // Show the gradient that has arrived at a node up to a step, for each of its results that has one.
   arrived(id, index) {
     const each = this.nodeById.get(id).outputs.map((out, nr) => [this.label(id, nr), arrivedAt(this.trace, id, index, nr)]).filter(([, grad]) => grad);
     const all = each.length ? each : [[this.label(id), arrivedAt(this.trace, id, index)]];
     return all.map(([label, grad]) => this.quantity(`gradient at ${label}`, grad, `gradient at ${label}`));
   }
 
-  // What the node has sent to each of its operands by now, one line each.
+  // Show what the node has sent to each of its operands so far, one line each.
   arrivals(frame, index) {
     const edges = edgesInto(this.trace, frame.node).filter((e) => e.differentiable);
     if (edges.length < 2) return null;
@@ -310,7 +310,7 @@ export class Details {
     ];
   }
 
-  // A gradient before and after a hook, or a rule that was exchanged.
+  // Show a gradient before and after a hook or a replaced rule.
   changed(frame) {
     const label = this.label(frame.receiver, frame.nr), by = frame.event === "hook" ? "hook" : "rule";
     return [
@@ -351,7 +351,7 @@ export class Details {
     ];
   }
 
-  // What a failed operation was given: whatever does not fit stands side by side here.
+  // Show the operands of a failed operation side by side, so that a mismatch is visible.
   operands(rows) {
     const cells = ({ name, node, nr, shape, dtype, device }) => [name, this.label(node, nr), shapeWords(shape), dtype, device];
     return h(
@@ -366,7 +366,7 @@ export class Details {
     );
   }
 
-  // What else has to do with the error: who saved, who changed.
+  // Show other nodes involved in the error: which one saved a tensor, which one changed it.
   places(places) {
     if (!places.length) return null;
     const button = ({ node }) =>
@@ -418,7 +418,7 @@ export class Details {
       ),
     );
     if (known && node.error) box.append(h("p", { class: "al-bad", text: `${node.call} failed: there is no result.` }));
-    else if (known && resultsOf(node).length); // they stand below, one by one
+    else if (known && resultsOf(node).length); // they are listed below, one by one
     else if (known) box.append(this.quantity("value", node.value, `value of ${node.label}`, node), changedSince(this.trace, node, now));
     else
       box.append(h("div", { class: "al-row" }, h("div", { class: "al-name", text: "value" }), h("span", { class: "al-unknown", text: "not computed yet" })));
@@ -449,7 +449,7 @@ export class Details {
   }
 
   facts(node) {
-    const own = this.trace.meta.library === "foreign"; // an engine of the learner's: its objects have no more than their shape
+    const own = this.trace.meta.library === "foreign"; // objects of a learner's own engine have nothing but their shape
     const graph = own ? [] : [
       ["grad_fn", node.grad_fn || "None"],
       ["is_leaf", node.grad_fn ? "False" : "True"],
@@ -461,7 +461,7 @@ export class Details {
       ["dtype", own ? "" : node.dtype],
       ["device", own ? "" : [node.device, this.trace.meta.devices?.[node.device]?.title].filter(Boolean).join(", ")],
     ];
-    if (node.error) facts.length = 0; // these are about a result
+    if (node.error) facts.length = 0; // these facts describe a result
     if (node.mark) facts.unshift(["here", node.mark]);
     for (const [name, value] of Object.entries(node.attrs ?? {}))
       facts.push([name, attributeText(value)]);

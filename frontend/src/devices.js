@@ -1,4 +1,4 @@
-// The device explorer: where tensors are, what is in the queues, and the line of time, step by step. It needs no kernel.
+// The device explorer: where tensors are, what is in the queues, and the timeline, step by step. It needs no kernel.
 import { grouped } from "./values.js";
 import { h } from "./dom.js";
 import { startClock, goTo, quietWhilePlaying } from "./player.js";
@@ -51,7 +51,7 @@ class Devices {
     return { ...this.time.keys(), ArrowUp: () => this.choose(-1), ArrowDown: () => this.choose(1) };
   }
 
-  // The next thing on the line of time, from what is chosen or from what the step is about.
+  // Move to the next item on the timeline, starting from the selected item or the step's item.
   choose(by) {
     const { events, steps, stepOf } = this.story, now = this.model.get("selected") || steps[this.model.get("step")]?.items[0];
     const at = events.findIndex(({ id }) => id === now), step = stepOf.get(now) ?? this.model.get("step");

@@ -1,15 +1,15 @@
-// A pad of 32x32 pixels. Needs of a host only get, set, save_changes, on and off.
+// A pad of 32x32 pixels. Its host only needs get, set, save_changes, on and off.
 import { clamp, followTheme, h, rootIn } from "./dom.js";
 import { entry } from "./entry.js";
 
-const CELLS = 32, ZOOM = 10, FULL = 1.4, EDGE = 2.6; // a stroke is ink up to FULL pixels from its middle, paper from EDGE on
-const LOOK = 120; // ms between two questions to the network while a stroke lasts
+const CELLS = 32, ZOOM = 10, FULL = 1.4, EDGE = 2.6; // a stroke is ink up to FULL pixels from its centre line, and white from EDGE on
+const LOOK = 120; // ms between two requests to the network during a stroke
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 class Pad {
   constructor(model, host) {
     this.model = model;
-    this.before = []; // what Undo goes back to
+    this.before = []; // the states that Undo restores
     this.pen = { x: 16, y: 8, down: false };
     const shadow = rootIn(host);
     this.canvas = h("canvas", { width: CELLS * ZOOM, height: CELLS * ZOOM, tabindex: "0", role: "application", "aria-describedby": "how",
@@ -60,7 +60,7 @@ class Pad {
     this.set("pixels", pixels);
   }
 
-  // While a stroke lasts it is in `ink` only; at its end the model hears of it.
+  // During a stroke only `ink` changes; at its end the model is updated.
   keep() {
     clearTimeout(this.looking);
     this.looking = null;
@@ -71,7 +71,7 @@ class Pad {
     return [...this.ink].map((value) => value.toString(16).padStart(2, "0")).join("");
   }
 
-  // Asks the network about a stroke that is not finished.
+  // Ask the network about an unfinished stroke.
   look() {
     if (this.odds.hidden || this.model.get("live") === false) return;
     this.looking ??= setTimeout(() => {
@@ -80,7 +80,7 @@ class Pad {
     }, LOOK);
   }
 
-  // The ten probabilities; on a page without a kernel only those of the digit that it came with.
+  // Show the ten probabilities; on a page without a kernel only those of the initial digit.
   judge() {
     const { model } = this, odds = model.get("probabilities") ?? [], known = odds.length > 0;
     this.odds.hidden = !model.get("sees") || (model.get("live") === false && model.get("pixels") !== model.get("first"));
@@ -153,7 +153,7 @@ class Pad {
   draw() {
     const paper = this.canvas.getContext("2d"), side = CELLS * ZOOM, frame = 6 * ZOOM;
     paper.clearRect(0, 0, side, side);
-    // Black on nothing: the style sheet turns it round where the theme is dark.
+    // Black on a transparent background: the style sheet inverts it in a dark theme.
     paper.fillStyle = PALETTE.black;
     for (let i = 0; i < this.ink.length; i += 1) {
       if (!this.ink[i]) continue;

@@ -1,4 +1,4 @@
-// What `dom.js` exports, for modules with types.
+// The exports of `dom.js`, for typed modules.
 type Kid = Node | string | number | null | undefined | Kid[];
 export function h(tag: string, props?: Record<string, unknown>, ...kids: Kid[]): HTMLElement;
 export function svgEl(tag: string, props?: Record<string, unknown>, ...kids: Kid[]): SVGElement;

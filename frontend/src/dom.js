@@ -1,4 +1,4 @@
-// Small helpers for elements. Nothing here knows about traces.
+// Small helpers for elements. Nothing here depends on traces.
 
 const SVG_NS = "http://www.w3.org/2000/svg";
 
@@ -21,12 +21,12 @@ export function svgEl(tag, props = {}, ...kids) {
   return fill(document.createElementNS(SVG_NS, tag), props, kids);
 }
 
-// A name that may be broken after its underlines and dots, and nowhere else.
+// Return a name that may break only after its underscores and dots.
 export function breakable(name) {
   return name.split(/(?<=[_.])(?=.)/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
 }
 
-// `code` between backquotes becomes <code>; everything else stays text, never markup.
+// Turn `code` between backquotes into <code>; everything else stays text, never markup.
 export function prose(text) {
   return text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part));
 }
@@ -35,10 +35,11 @@ export function clamp(value, low, high) {
   return Math.max(low, Math.min(high, value));
 }
 
-// For a box that scrolls and whose contents are stops for the Tab key: Firefox would stop at the box as well, which has no name.
+// For a scrolling box whose contents are tab stops: without this, Firefox would also stop at the box, which has no
+// name.
 export const HOLDS_STOPS = { tabindex: "-1" };
 
-// What is wider than its place scrolls, and is then a stop for the Tab key: such a stop says what it is.
+// Content that is too wide scrolls and becomes a tab stop, so give such a stop a name.
 export function nameScrollers(root) {
   const boxes = [...root.querySelectorAll(".al-formula, .al-heatbox, .al-rows, .al-column, .al-scroll:not(.al-named)")];
   const wide = boxes.map((box) => box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1);
@@ -52,9 +53,10 @@ export function nameScrollers(root) {
   }
 }
 
-// A widget's own root. JupyterLab's shortcuts look for the attribute on the event's target, which for them is the host element: a widget keeps
-// its keys. The notebook is saved from within it, too; only where nobody saves is Ctrl S the browser's. Escape that closes nothing in the widget
-// leads back to its cell, where the keys are JupyterLab's.
+// A widget's own root. JupyterLab's shortcuts look for this attribute on the event's target, which for them is the
+// host element, so the widget keeps its keys. The notebook can still be saved from inside; if there is nothing to
+// save to, Ctrl S goes to the browser. An Escape that closes nothing in the widget leads back to its cell, where
+// JupyterLab handles the keys.
 export function rootIn(host) {
   host.setAttribute("data-lm-suppress-shortcuts", "true");
   host.addEventListener("keydown", (event) => saves(event) && !host.parentElement.dispatchEvent(new KeyboardEvent("keydown", pressed(event))) && event.preventDefault(), true);
@@ -69,10 +71,10 @@ export function reducedMotion() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-// "dark" or "light": what the page around the element looks like. JupyterLab says it by the colour of its --jp-*
-// variables, Colab and VS Code by an attribute or class, a plain page by what the reader's system prefers.
+// Return "dark" or "light", the look of the page around the element. JupyterLab shows it in its --jp-* variables,
+// Colab and VS Code in an attribute or class, a plain page in the reader's system preference.
 export function themeOf(element) {
-  const styled = element.isConnected ? element : document.body; // what is not on the page yet has no style
+  const styled = element.isConnected ? element : document.body; // an element outside the page has no style
   const jupyter = getComputedStyle(styled).getPropertyValue("--jp-layout-color1").trim();
   if (jupyter) return luminance(jupyter) < 0.35 ? "dark" : "light";
   if (document.documentElement.getAttribute("theme") === "dark" || document.body.classList.contains("vscode-dark"))
@@ -82,7 +84,7 @@ export function themeOf(element) {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-// Keeps `root.dataset.theme` at what themeOf(host) says; call what it returns to stop.
+// Keep `root.dataset.theme` equal to themeOf(host); call the returned function to stop.
 export function followTheme(host, root) {
   const theme = () => (root.dataset.theme = themeOf(host)),
     system = matchMedia("(prefers-color-scheme: dark)"),

@@ -1,9 +1,11 @@
-// What anywidget is given of a widget: a view wherever it is shown, a new one when one of `renewed` (attributes) changes, and
-// what goes on without a view (`begin`, which returns how to end it). JupyterLab keeps the comm of a closed model until the
-// kernel ends, and by it the model and the elements of its views: nothing is left in either.
+// The functions that anywidget gets: a view wherever the widget is shown, a new view when one of `renewed`
+// (attributes) changes, and code that runs without a view (`begin`, which returns its clean-up). JupyterLab keeps the
+// comm of a closed model until the kernel ends, and through it the model and its views' elements, so both are
+// emptied.
 const HEAVY = ["_script", "data", "folding", "formulas", "layouts", "dot", "svg", "pictures"];
 
-// How many views there are, for the kernel. A page that is loaded anew begins at none: nobody told of the views of the page before.
+// Tell the kernel the number of views. A reloaded page starts at none, because the views of the page before were
+// never reported as closed.
 function countViews(model, change) {
   if (!change) return;
   model.set("_views", (model.get("_views") ?? 0) + change);
@@ -18,7 +20,7 @@ export function entry(View, begin, renewed) {
       return () => {
         end?.();
         const nothing = Object.fromEntries(HEAVY.map((name) => [name, undefined]));
-        for (let times = 0; times < 2; times += 1) model.set(nothing, { silent: true }); // a model keeps what it was before
+        for (let times = 0; times < 2; times += 1) model.set(nothing, { silent: true }); // a model also keeps its previous values
       };
     },
     render({ model, el }) {

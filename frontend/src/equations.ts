@@ -1,4 +1,4 @@
-// The chain rule as it is written on a line: what arrived, times the local derivative, is what goes on.
+// The chain rule as written on a line: the arrived gradient times the local derivative is what goes on.
 import { localFactor } from "./marks";
 import { signed } from "./text";
 import type { Trace, TraceEdge, TraceFrame } from "./types";
@@ -16,7 +16,7 @@ export class Equations {
     return [`× ${localFactor(edge)}`, ...all].reduce((most, text) => (text.length > most.length ? text : most), "");
   }
 
-  // The chain rule on an edge, in pieces: [class, words].
+  // Return the chain rule on an edge as pieces: [class, text].
   pieces(edge: TraceEdge, index: number): [string, string][] {
     const frame = this.trace.frames[index];
     const factor = localFactor(edge).replace("× ", "");

@@ -1,5 +1,5 @@
-// The explorer's view and its entry points. It needs only get, set, save_changes, on, off and send of its host, so it
-// runs in any notebook and, with the small host of viz/html.py, in a page of its own.
+// The explorer's view and its entry points. Its host only needs get, set, save_changes, on, off and send, so it runs
+// in any notebook and, with the small host of viz/html.py, in a page of its own.
 import { HOLDS_STOPS, h, prose } from "./dom.js";
 import { deviceLegend, legend } from "./legend.js";
 import { unpack, addDetails } from "./unpack.js";
@@ -25,20 +25,20 @@ import { passWheel } from "./scrolling.js";
 import { attend, stage } from "./stage.js";
 
 const DETAILS_WIDTH = 360; // px beside the graph
-const UNANSWERED = 2500; // ms that an answer of the kernel is waited for
-const BARS = 124, MARGIN = 16; // px: what JupyterLab's own bars take of a window's height; what is below an exported explorer
-const LEAST_ROOM = 440, LEAST_PANE = 200, LEAST_DETAILS = 180; // px that the widget, the graph and Details have in any window
-const SHORT = 500, LEAST_SHORT = 100, TITLE = 36; // px: a window that is lower (a page at 200 %), what the graph has there, a page's own title
-const BELOW = 320; // px that Details have below the graph
-const LONG = 1.6; // times the width there is
-const NARROW = 700; // px from which on data flows across the page
+const UNANSWERED = 2500; // ms to wait for an answer of the kernel
+const BARS = 124, MARGIN = 16; // px: height of JupyterLab's own bars; height below an exported explorer
+const LEAST_ROOM = 440, LEAST_PANE = 200, LEAST_DETAILS = 180; // px: minimum for the widget, the graph and Details in any window
+const SHORT = 500, LEAST_SHORT = 100, TITLE = 36; // px: a lower window (a page at 200 %), the graph's height in it, a page's own title
+const BELOW = 320; // px height of Details below the graph
+const LONG = 1.6; // factor of the available width
+const NARROW = 700; // px width from which data flows across the page
 
 export class View {
   constructor(model, el) {
     this.model = model;
     this.host = el;
     this.data = model.get("data");
-    this.alone = model.get("live") === false; // an exported page: there is no kernel
+    this.alone = model.get("live") === false; // an exported page has no kernel
     this.veil = openQuestions(model);
     this.trace = veiled(unpack(this.data), this.veil);
     this.ask = this.panel(model);
@@ -94,23 +94,23 @@ export class View {
     );
     this.listen();
     this.tools.listen(this.root);
-    this.root.classList.toggle("al-empty", !this.trace.nodes.length); // then only why is said
+    this.root.classList.toggle("al-empty", !this.trace.nodes.length); // then show only the reason
     this.drawGraph();
     this.play();
     this.whatIf.tryOut();
   }
 
-  // After an answer: where what is said about it stands.
+  // After an answer, move the focus to the reply.
   takeFocus() {
     (this.ask.element ?? this.root).focus();
   }
 
-  // What asks; a practice has its own.
+  // Return the panel that asks questions; a practice has its own.
   panel(model) {
     return new Ask(model);
   }
 
-  // Keys that stop at each part of a step.
+  // Return the keys that stop at each part of a step.
   parts() {
     const by = (way) => () => {
       const step = this.model.get("step"), stops = this.trace.beats.flatMap(({ parts }) => parts);
@@ -119,13 +119,13 @@ export class View {
     return { "Shift+ArrowRight": by(1), "Shift+ArrowLeft": by(-1), i: () => this.inspect(this.details.hidden) };
   }
 
-  // Shows Details, or hides them.
+  // Show or hide Details.
   inspect(shown) {
     this.model.set("inspecting", shown);
     this.model.save_changes();
   }
 
-  // What autolab.explain() found.
+  // Return the result of autolab.explain().
   explanation() {
     const said = this.trace.meta.explanation;
     if (!said?.text.length) return null;
@@ -137,7 +137,7 @@ export class View {
     );
   }
 
-  // Why there is nothing to step through.
+  // Return why there is nothing to step through.
   why() {
     const dry = this.trace.meta.backward === "dry" && this.trace.frames.length;
     const text =
@@ -195,7 +195,7 @@ export class View {
 
   play() {
     quietWhilePlaying(this.sentence, this.model);
-    this.narration.forget(); // a screen reader reads what is written anew
+    this.narration.forget(); // a screen reader reads rewritten text
     this.update(false);
   }
 
@@ -226,13 +226,13 @@ export class View {
     this.update(false);
   }
 
-  // Across the page where it is wide enough and the learner has not turned the graph.
+  // Return the direction: across the page if it is wide enough and the learner has not turned the graph.
   direction() {
     const narrow = this.root.clientWidth > 0 && this.root.clientWidth < NARROW;
     return this.turned ?? (narrow || this.long ? "TB" : (this.model.get("rankdir") ?? "LR"));
   }
 
-  // px that the graph has across.
+  // Return the px available for the graph's width.
   room() {
     const width = this.root.clientWidth - 26 - (this.beside ? DETAILS_WIDTH + 12 : 0);
     return width > 0 ? width : 900;
@@ -251,7 +251,7 @@ export class View {
     this.open([...open], part);
   }
 
-  // Opens the parts that hide a node or part, then focuses it.
+  // Open the parts that hide a node or part, then focus it.
   show(id) {
     const open = new Set([...this.goal, ...this.folding.opening(id)]);
     if (open.size > this.goal.length) this.open([...open], id);
@@ -264,12 +264,12 @@ export class View {
     if (element) this.graph.reveal([element]);
   }
 
-  // The open parts.
+  // Return the open parts.
   get goal() {
     return [...this.graph.open];
   }
 
-  // Draws the graph with these parts open, and no others; then `focus` (a part or node) gets the focus.
+  // Draw the graph with exactly these parts open; then focus `focus` (a part or node).
   open(parts, focus = "") {
     const order = new Map(this.folding.parts.map(({ id }, place) => [id, place]));
     const wanted = parts.sort((a, b) => order.get(a) - order.get(b));
@@ -279,8 +279,8 @@ export class View {
     this.model.save_changes();
   }
 
-  // After opening or closing: the label of the part is where its box was, and has the focus. At first, and where all were
-  // opened or closed at once, what the step is about is seen: the corner of the picture may be empty.
+  // After opening or closing, put the part's label where its box was, and focus it. At first, and after opening or
+  // closing everything, scroll to the current step's node, because the corner of the picture may be empty.
   settle() {
     const { focus, at } = this.next ?? {};
     this.next = null;
@@ -292,7 +292,7 @@ export class View {
     this.focus(focus);
   }
 
-  // Details stand beside the graph where there is room, else below.
+  // Put Details beside the graph if there is room, else below.
   fit() {
     this.workings.fit();
     const width = this.root.clientWidth - 26;
@@ -316,14 +316,14 @@ export class View {
     const high = parseFloat(getComputedStyle(this.pane).maxHeight) - 4;
     this.graph.resize(this.pane.clientWidth - 2, high || Infinity, this.camera.zoom);
     if (this.tools.map.fit(this.camera.zoom)) this.graph.resize(this.pane.clientWidth - 2, high || Infinity, this.camera.zoom);
-    this.redraw(false); // what is said stays
+    this.redraw(false); // keep the sentence
     this.tools.map.see();
     this.tools.place();
     if (!this.settled) this.settle();
   }
 
-  // All is seen at once in a window of usual height: the graph and Details scroll by themselves. Where an output is a frame that grows with
-  // it, the screen says what is usual.
+  // Fit everything into a window of usual height; the graph and Details scroll separately. If an output is a frame
+  // that grows with its content, use the screen's height instead.
   bound(narrow) {
     const around = this.root.offsetHeight - this.main.offsetHeight;
     this.reach();
@@ -342,7 +342,7 @@ export class View {
     this.details.style.maxHeight = `${this.beside ? Math.max(LEAST_DETAILS, beside) : BELOW}px`;
   }
 
-  // In a low window what is said scrolls: by keys, too.
+  // In a low window the sentence scrolls, also by keys.
   reach() {
     for (const said of this.root.querySelectorAll(".al-explained, .al-why"))
       if (this.short && said.scrollHeight > said.clientHeight + 1) said.tabIndex = 0;
@@ -354,7 +354,7 @@ export class View {
     this.bar.update();
     this.tools.pace.update();
     this.narration.show(trace, index, frame ? this.where(frame) : "");
-    this.sentence.classList.toggle("al-hidden", Boolean(this.ask.now)); // a question stands in its place
+    this.sentence.classList.toggle("al-hidden", Boolean(this.ask.now)); // a question replaces it
     if (!this.details.hidden) {
       this.askForDetails(index, selected);
       this.text.update(index, this.moment(), selected);
@@ -362,12 +362,12 @@ export class View {
     this.redraw(moved);
   }
 
-  // All that is true after the step that is shown.
+  // Return everything that is true after the current step.
   moment() {
     return momentAt(this.trace, this.model.get("step"), new Set(this.model.get("dimmed")));
   }
 
-  // The graph as it is after the step; then sizes are read.
+  // Draw the graph's state after the step; then read sizes.
   redraw(moved) {
     if (!this.graph) return this.text.settle();
     const { model, trace } = this, index = model.get("step"), frame = trace.frames[index], selected = model.get("selected"), now = this.whatIf.moment(this.moment());
@@ -377,7 +377,7 @@ export class View {
     this.tools.update(index, now);
     this.whatIf.mark();
     this.workings.update(index);
-    // All is changed now. What is read lays the page out, and again when something has changed in between.
+    // All changes are done. Reading sizes causes a page layout, and another after each change in between.
     if (moved) this.graph.follow(frame);
     if (!this.details.hidden) this.text.settle();
     const before = this.before ?? index;
@@ -389,13 +389,14 @@ export class View {
     this.graph.animate(frame, model.get("interval"), from);
   }
 
-  // Which closed part hides what a step is about.
+  // Return the closed part that hides the step's node.
   where(frame) {
     const box = this.graph && frame.node && this.folding.boxOf(frame.node, this.graph.open);
     return box && this.folding.isPart(box) ? ` (in ${this.folding.byId.get(box).label})` : "";
   }
 
-  // The closed box that shows a node, and the convolutions, poolings and normalisations in it; null for other nodes.
+  // Return the closed box that shows a node, with its convolutions, poolings and normalisations; null for other
+  // nodes.
   layersAround(id) {
     const box = this.graph && this.folding.boxOf(id, this.graph.open);
     if (!box || !this.folding.isPart(box)) return null;
@@ -403,7 +404,7 @@ export class View {
     return { box, label: this.folding.byId.get(box).label, nodes: () => this.trace.nodes.filter(inside) };
   }
 
-  // The numbers of a big trace come step by step, when the kernel is there to send them.
+  // The numbers of a big trace arrive step by step, if the kernel is running.
   askForDetails(step, selected) {
     const key = `${step} ${selected}`;
     if (!this.trace.light || this.alone || this.asked?.has(key)) return;

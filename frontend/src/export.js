@@ -1,21 +1,22 @@
-// The picture as a file: a step as SVG, PNG or PDF, some steps as one SVG that plays. Nothing leaves the browser.
+// Export the picture as a file: one step as SVG, PNG or PDF, several steps as one animated SVG. Nothing leaves the
+// browser.
 import { clamp, h, svgEl } from "./dom.js";
 import { lastStep } from "./player.js";
 import { momentAt } from "./states.js";
 import { grouped } from "./values.js";
 
 const INLINED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "visibility", "display", "font-weight", "font-style", "paint-order", "text-decoration-line", "text-anchor"];
-const PITCH = 20, MARGINS = 12, LETTER = 7.6; // px: lines of the sentence above the picture, what is left free around it, a letter about
-const MOST_STEPS = 300, MOST_PIXELS = 30e6, DENSITY = 3, POINTS = 0.75; // of a page: points per px
+const PITCH = 20, MARGINS = 12, LETTER = 7.6; // px: line height of the sentence above the picture, margins around it, approximate width of a letter
+const MOST_STEPS = 300, MOST_PIXELS = 30e6, DENSITY = 3, POINTS = 0.75; // for a page: points per px
 const NEWLINE = new Uint8Array([10]);
 
-// "color(srgb 0.5 0.1 0)", as colours that were mixed are computed, in a form that every program knows.
+// Convert "color(srgb 0.5 0.1 0)", the computed form of mixed colours, to a form that every program knows.
 function plainColour(value) {
   const mixed = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)/.exec(value);
   return mixed ? `#${mixed.slice(1).map((part) => Math.round(255 * clamp(Number(part), 0, 1)).toString(16).padStart(2, "0")).join("")}` : value;
 }
 
-// A copy of `element` that looks the same without a style sheet.
+// Return a copy of `element` that looks the same without a style sheet.
 function inlined(element) {
   const copy = element.cloneNode(false);
   for (const name of ["class", "style", "tabindex", "role", ...element.getAttributeNames().filter((name) => /^(aria|data)-/.test(name))]) copy.removeAttribute(name);
@@ -36,7 +37,7 @@ function inlined(element) {
   return copy;
 }
 
-// A sentence in lines of so many px.
+// Break a sentence into lines of at most so many px.
 function wrapped(text, width) {
   const lines = [""];
   for (const word of text.trim().split(/\s+/)) {
@@ -55,7 +56,7 @@ function download(blob, name) {
 
 const serialized = (svg) => new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" });
 
-// A PDF of one page with one picture; `pixels`: red, green and blue of each, packed as zlib does.
+// Return a PDF of one page with one picture; `pixels`: the red, green and blue values, compressed by zlib.
 function pdf(pixels, width, height, page) {
   const draw = `q ${page[0]} 0 0 ${page[1]} 0 0 cm /I Do Q`, encoder = new TextEncoder(), parts = [], offsets = [];
   let length = 0;
@@ -105,7 +106,7 @@ export class Exports {
   }
 
   refresh() {
-    const count = lastStep(this.view.model) + 1; // up to where a question stands
+    const count = lastStep(this.view.model) + 1; // up to the step at which a question is open
     for (const [field, value] of [[this.from, 1], [this.to, Math.min(count, MOST_STEPS)]]) {
       field.max = count;
       if (!field.value) field.value = value;
@@ -125,7 +126,7 @@ export class Exports {
     return `step ${this.view.model.get("step") + 1}`;
   }
 
-  // The picture of one step as the explorer shows it now, with its sentence, as an element that stands alone.
+  // Return the picture of one step as the explorer shows it now, with its sentence, as an independent element.
   still() {
     const sentence = this.sentence(this.view.model.get("step"));
     return this.sheet([sentence, ...this.parts()], sentence.childNodes.length);
@@ -141,7 +142,7 @@ export class Exports {
     return svgEl("text", look, lines.map((line, i) => svgEl("tspan", { x: 0, y: PITCH * (i - lines.length) - 6 }, line)));
   }
 
-  // The paper with what is on it, below a place for so many lines.
+  // Return the page with its content below a space for so many lines.
   sheet(inside, lines) {
     const { graph, root } = this.view, size = { width: this.wide + 2 * MARGINS, height: graph.size().height + lines * PITCH + 4 * MARGINS };
     const picture = svgEl("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}`, "font-family": graph.svg.getAttribute("font-family") });
@@ -150,11 +151,11 @@ export class Exports {
     return picture;
   }
 
-  // What is drawn now, piece by piece.
+  // Return the present drawing, piece by piece.
   parts() {
     const { root, graph } = this.view;
     graph.animate(null);
-    root.classList.add("al-still"); // nothing fades or moves
+    root.classList.add("al-still"); // no fading or motion
     const parts = [...graph.svg.children].map(inlined).filter(Boolean);
     root.classList.remove("al-still");
     return parts;
@@ -193,7 +194,7 @@ export class Exports {
     return "saved, one page";
   }
 
-  // What is the same in several steps is in the file once, and shown while it is so.
+  // Content shared by several steps is stored once, and shown during those steps.
   async film() {
     const { view } = this, { model, graph, trace } = view, count = lastStep(model) + 1;
     const [first, last] = [this.from, this.to].map((field) => clamp(Math.round(Number(field.value)) || 1, 1, count) - 1);
@@ -233,7 +234,7 @@ function played(part, steps, count) {
   return svgEl("g", { class: `t ${spanName(steps)}`, opacity: steps[0] ? 0 : 1 }, part);
 }
 
-// For readers who want less motion it stands at its first step.
+// For readers who prefer less motion, it stays at its first step.
 function keyframes(all, count, interval) {
   const rules = new Map(), at = (step) => `${Number(((100 * step) / count).toFixed(4))}%`;
   for (const { steps } of all) {

@@ -28,7 +28,7 @@ export class Facts {
     return item.end === undefined ? `${at} ${item.died_step <= step && item.died_step !== null}` : `${at} ${this.story.state(item, step)}`;
   }
 
-  // Buttons that lead to tensors.
+  // Return buttons that lead to tensors.
   links(ids) {
     return ids.filter(Boolean).map((id) => h("button", { type: "button", class: "al-small", text: nameOfTensor(this.story.byId.get(id)), onclick: () => this.actions.select(id) }));
   }

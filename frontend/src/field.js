@@ -1,5 +1,5 @@
-// The receptive field: the image and every feature map in a row, a frame in each for what reaches the chosen number.
-// Frames are worked out here from the reaches that field.py gives; nothing needs the kernel.
+// The receptive field: the image and every feature map in a row, each with a frame around what reaches the chosen
+// number. The frames are computed here from the data of field.py, without a kernel.
 import { HOLDS_STOPS, clamp, followTheme, h, rootIn } from "./dom.js";
 import { scaleBar, short } from "./values.js";
 import { heatMap, valuesOf } from "./pictures.js";
@@ -7,7 +7,8 @@ import { entry } from "./entry.js";
 
 const SIDE = 176;
 
-// [first row, last row, first column, last column] in every map up to the chosen one; `field` in field.py is the same.
+// Return [first row, last row, first column, last column] in every map up to the chosen one; same as `field` in
+// field.py.
 export function fieldOf(maps, [number, row, column]) {
   const found = [[row, row, column, column]];
   for (const layer of maps.slice(1, number + 1).reverse()) {
@@ -21,7 +22,7 @@ function plane(part, size) {
   return part.numbers ?? valuesOf({ ...part, shape: [1, size[1], size[2]] })[0];
 }
 
-// "rows 2 to 5", "row 3"
+// Return "rows 2 to 5" or "row 3".
 function span(word, from, to) {
   return from === to ? `${word} ${from}` : `${word}s ${from} to ${to}`;
 }
@@ -95,7 +96,8 @@ class Field {
     this.model.save_changes();
   }
 
-  // Arrows move the place in this map; in another map than the chosen one they start from its frame's middle.
+  // The arrow keys move the position in this map; in a map other than the chosen one, they start from the middle of
+  // its frame.
   onKey(event, number) {
     const go = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Enter: [0, 0], " ": [0, 0] }[event.key];
     if (!go || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -145,7 +147,7 @@ class Field {
     this.showSizes(selected, field);
   }
 
-  // How much each pixel within the field mattered: the gradient of the chosen number.
+  // Show how much each pixel within the field mattered: the gradient of the chosen number.
   showInfluence(selected, [top, bottom, left, right]) {
     const { maps, gradients } = this.data,
       [, , columns] = maps[selected[0]].size;

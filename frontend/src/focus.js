@@ -1,4 +1,4 @@
-// What a node depends on, what depends on it, and what lies between two nodes: all else stands back.
+// Highlight what a node depends on, what depends on it, or what lies between two nodes, and dim everything else.
 import { h } from "./dom.js";
 import { goTo } from "./player.js";
 import { grouped } from "./values.js";
@@ -59,7 +59,7 @@ export class Focus {
     this.own.disabled = this.stepOf(id) < 0;
   }
 
-  // The closed part that has the focus or had it last, what is selected, or what the step is about.
+  // Return the closed part that is or was focused last, else the selected node, else the step's node.
   target() {
     const { model, trace, graph } = this.view;
     return graph?.walk.part || model.get("selected") || trace.frames[model.get("step")]?.node || trace.nodes[0]?.id;
@@ -74,7 +74,7 @@ export class Focus {
     return folding.byId.get(id)?.label ?? trace.nodes[Number(id.slice(1))].label;
   }
 
-  // The nodes that an id stands for.
+  // Return the nodes that an id stands for.
   nodesOf(id) {
     const { folding, trace } = this.view;
     return folding.isPart(id) ? trace.nodes.map((node) => node.id).filter((node) => folding.around(node).includes(id)) : [id];
@@ -138,7 +138,7 @@ export class Focus {
     if (step >= 0) goTo(this.view.model, step);
   }
 
-  // Marks what stands back in the picture there is now.
+  // Dim the other elements in the present picture.
   show() {
     const { graph, folding, pane } = this.view, kept = this.kept;
     if (!graph) return;

@@ -1,10 +1,12 @@
-// Which parts of a graph are open, and what is drawn then: the same as `Folding.fold` in trace/layers/folding.py. From top to bottom
-// (`rankdir` "TB"), what `rows` says is inside the cards of operations, and modules in `single` are the card of an operation.
+// The open parts of a graph, and what is drawn: the same as `Folding.fold` in trace/layers/folding.py. From top to
+// bottom (`rankdir` "TB"), the nodes in `rows` are inside the cards of operations, and modules in `single` are shown
+// as the card of an operation.
 import { timelineOf } from "./states.js";
 
 const ALIAS_FROM = 4;
 
-// Numbers of the learner's code, which are written in the expression that uses them: { id, child: what uses it first }.
+// Find numbers of the learner's code, which are written in the expression that uses them: { id, child: the first node
+// that uses it }.
 function numbersOf(trace) {
   const numbers = new Set(trace.nodes.filter(({ kind, name, shape }) => kind === "data" && !name && shape && !shape.length).map(({ id }) => id));
   const found = new Map();
@@ -16,7 +18,7 @@ export class Folding {
   constructor(trace, { parts, home, held, aliases, steps, network, rows, single }) {
     const down = network;
     this.rows = new Map(down ? Object.entries(rows) : []);
-    this.within = new Map([...this.rows].reverse().flatMap(([op, inside]) => inside.map((node) => [node, op]))); // its first card
+    this.within = new Map([...this.rows].reverse().flatMap(([op, inside]) => inside.map((node) => [node, op]))); // the first card that contains it
     for (const [node, card] of Object.entries(trace.merged ?? {})) if (!this.within.has(node)) this.within.set(node, card);
     for (const { id, child } of numbersOf(trace)) if (!this.within.has(id)) this.within.set(id, this.within.get(child) ?? child);
     this.single = new Map(down ? Object.entries(single) : []);
@@ -29,7 +31,7 @@ export class Folding {
     this.aliases = new Set(aliases);
     this.home = new Map(trace.nodes.map((node, i) => [node.id, home[i] < 0 ? null : parts[home[i]].id]));
     this.held = new Map(Object.entries(held).map(([node, places]) => [node, [places].flat().map((place) => parts[place].id)]));
-    this.chains = new Map([[null, []]]); // part -> it and all around it, the outermost first
+    this.chains = new Map([[null, []]]); // part -> the part and all around it, outermost first
     for (const part of parts) this.chains.set(part.id, [...this.chains.get(part.parent), part.id]);
     if (parts.length) timelineOf(trace).sortParts([...this.byId.keys()], (id) => this.around(id));
   }
@@ -42,12 +44,12 @@ export class Folding {
     return this.home.get(node) ?? this.held.get(node)?.[0] ?? null;
   }
 
-  // The parts that a node is in, the outermost first.
+  // Return the parts that contain a node, outermost first.
   around(node) {
     return this.chains.get(this.homeOf(node));
   }
 
-  // The parts that must be open for a node or part to be seen.
+  // Return the parts that must be open to see a node or part.
   opening(id) {
     return this.isPart(id) ? this.chains.get(this.byId.get(id).parent) : this.around(id);
   }
@@ -57,21 +59,22 @@ export class Folding {
     return expanded.has(part) || (this.single.has(part) && !this.rows.has(this.single.get(part)));
   }
 
-  // The box that shows a node when `expanded` (a Set) is open: a closed part around it, the card it is in, or itself.
+  // Return the box that shows a node if `expanded` (a Set) is open: a closed part around it, the card that contains
+  // it, or itself.
   boxOf(node, expanded) {
     const card = this.within.get(node) ?? node;
     return this.around(card).find((part) => !this.isOpen(part, expanded)) ?? card;
   }
 
-  // What shows a node or part: a box, or the open part itself, which has a frame.
+  // Return what shows a node or part: a box, or the frame of an open part.
   shownAs(id, expanded) {
     if (!this.isPart(id)) return this.boxOf(id, expanded);
     return [...this.opening(id), id].find((part) => !this.isOpen(part, expanded)) ?? this.single.get(id) ?? id;
   }
 
   fold(expanded) {
-    const closed = new Map([[null, null]]); // part -> the outermost closed one around it, or null
-    const frameOf = new Map([[null, null]]); // part -> the innermost one that has a frame or is a box
+    const closed = new Map([[null, null]]); // part -> the outermost closed part around it, or null
+    const frameOf = new Map([[null, null]]); // part -> the innermost part around it that has a frame or is a box
     for (const { id, parent } of this.parts) {
       closed.set(id, closed.get(parent) ?? (this.isOpen(id, expanded) ? null : id));
       frameOf.set(id, this.single.has(id) ? frameOf.get(parent) : id);
@@ -103,7 +106,7 @@ export class Folding {
     return { boxes: new Map([...boxes].sort((a, b) => rank(a) - rank(b))), links: [...links.values()], frames, order: [...order.values()] };
   }
 
-  // Where a node, or the first operation of a part, stands in forward order.
+  // Return the position of a node, or of a part's first operation, in forward order.
   placeOf(id) {
     return Number((this.byId.get(id)?.first ?? id).slice(1));
   }

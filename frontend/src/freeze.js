@@ -1,16 +1,16 @@
-// The freeze panel: the modules of a network as a tree, a switch for each. The kernel does everything; here a switch only
-// asks for it (see _on_message in freeze.py). On an exported page it says what would be. Needs of its host get, set, on, off
-// and send.
+// The freeze panel: the modules of a network as a tree, with a switch for each. The kernel does the work; a switch
+// only asks for it (see _on_message in freeze.py). On an exported page it shows what would happen. Its host needs
+// get, set, on, off and send.
 import { h, followTheme, rootIn } from "./dom.js";
 import { Rehearsal } from "./frozen.js";
 import { entry } from "./entry.js";
 
 const MOST_OPEN = 24, // rows that are open at first
-  PATIENCE = 2500; // ms until an answer of the kernel is missed
+  PATIENCE = 2500; // ms to wait for an answer of the kernel
 const MODE_WORDS = { train: "train", eval: "eval", mixed: "mixed" };
 const STATE_NAMES = { true: "trainable", false: "frozen", mixed: "partly" };
 
-// The state of a module with all in it; `subtree` in freeze.py is the same function.
+// Return the state of a module with everything inside it; `subtree` in freeze.py is the same function.
 export function stateOf(trainable, path) {
   const states = new Set(
     Object.entries(trainable)
@@ -55,7 +55,7 @@ class Panel {
     this.update();
   }
 
-  // Levels are opened as long as all their rows fit.
+  // Open levels as long as all their rows fit.
   openAtFirst() {
     const deepest = Math.max(...this.rows.map((row) => row.level));
     let level = 1;
@@ -95,7 +95,7 @@ class Panel {
     if (path) this.ask({ kind: "from", path });
   }
 
-  // An answer comes even when nothing changes. Without a kernel none does, and a switch must not seem broken.
+  // The kernel answers even if nothing changes. Without a kernel no answer comes, and a switch must not seem broken.
   ask(message) {
     if (this.rehearsal) return this.rehearsal.answer(message);
     this.model.send(message);
@@ -153,7 +153,7 @@ class Panel {
     };
   }
 
-  // "train", "eval" or "mixed" of the layers in it that differ by mode; null when there are none.
+  // Return "train", "eval" or "mixed" for the layers inside whose mode matters; null if there are none.
   modeOf(row) {
     return stateOf(this.model.get("modes"), row.path);
   }
@@ -181,7 +181,7 @@ class Panel {
     return this.rows.every((over) => !this.inside(row, over) || this.open.has(over.path));
   }
 
-  // One row, and the switches in it, are reached by Tab; the arrows go to the others.
+  // Tab reaches one row and the switches in it; the arrow keys go to the other rows.
   stand(row) {
     this.at = row;
     for (const { tr, turn, mode, row: other } of this.lines)
@@ -195,7 +195,7 @@ class Panel {
       if (parent) tr.setAttribute("aria-expanded", String(open));
       twisty.textContent = parent ? (open ? "▾" : "▸") : "";
     }
-    // Where the layer itself is not open to view, what it lies in bears the mark.
+    // If the layer itself is not visible, the open part around it gets the mark.
     const { end } = this.model.get("data"),
       last = typeof end === "string" && this.lines.findLast(({ row }) => (row.path === end || this.inside({ path: end }, row)) && this.shown(row));
     for (const line of this.lines) {
@@ -279,12 +279,12 @@ class Panel {
     );
     this.alert(data.error);
     const said = [data.costs?.[0]?.join(": "), data.reach?.[0], count ? `${count} ${count === 1 ? "warning" : "warnings"}.` : "No warnings."].join(" ");
-    if (this.said !== undefined && this.said !== said) this.status.textContent = said; // nothing is announced on opening
+    if (this.said !== undefined && this.said !== said) this.status.textContent = said; // announce nothing on opening
     this.said = said;
   }
 }
 
-// What stands in a cell where there is nothing: a dash to the eye, a word to the ear.
+// Fill an empty cell: a dash to see, and a word for screen readers.
 function none() {
   return [h("span", { class: "al-none", "aria-hidden": "true", text: "–" }), h("span", { class: "al-hidden", text: "none" })];
 }

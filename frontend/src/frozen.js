@@ -1,6 +1,6 @@
-// What freezing would do to a network that is not here: the answers of an exported page to its switches. `facts` (see
-// `facts` in frozen.py and reach.py) say what there is; costs, warnings and reach are those of frozen.py and reach.py, word for
-// word; a test compares them.
+// Compute what freezing would do, without the network: the answers of an exported page to its switches. `facts` (see
+// `facts` in frozen.py and reach.py) has the data; costs, warnings and reach have the same words as in frozen.py and
+// reach.py, and a test compares them.
 import { sizeWords } from "./values.js";
 
 const MOST_NAMES = 4;
@@ -8,7 +8,7 @@ const MOST_NAMES = 4;
 const below = (path, other) => path === "" || path === other || other.startsWith(`${path}.`);
 const counted = (number) => number.toLocaleString("en");
 
-// True, false or "mixed"; null without parameters of its own.
+// Return true, false or "mixed"; null without parameters of its own.
 function trainableOf(layer) {
   const flags = new Set(layer.own.map(({ trained }) => trained));
   return flags.size === 0 ? null : flags.size > 1 ? "mixed" : [...flags][0];
@@ -60,7 +60,7 @@ export function costRows(layers, optimizer) {
   return [...rows, [`${optimizer.name} state`, said]];
 }
 
-// -- the traps --------------------------------------------------------------------------------------------------------
+// -- common mistakes ------------------------------------------------------------------------------------------------
 const warning = (kind, paths, text) => ({ kind, path: paths[0], text, tone: kind === "statistics_fixed" ? "note" : "warning" });
 
 export function trapsIn(layers, optimizer, head) {
@@ -127,8 +127,8 @@ function byOrder(layers) {
   return { layer: owners[first].path, unvisited: paths(owners.slice(0, first)), passed: paths(passed) };
 }
 
-// Of a trace: which operations backward would come to, with the parameters as they are now. null when the trace does not
-// hold a parameter that is trained.
+// Find which operations of a trace backward would visit with the present settings. Return null if the trace lacks a
+// parameter that is trained.
 function inTrace(layers, { nodes, edges }) {
   const known = new Map(layers.flatMap(({ own }) => own).map((parameter) => [parameter.name, parameter.trained]));
   const named = nodes.map(({ parameter }) => parameter), used = new Set(named.filter((name) => name !== null));
@@ -146,7 +146,7 @@ function inTrace(layers, { nodes, edges }) {
     if (op && before.some(([p, along]) => along && (visited.has(p) || wanting.has(p)))) visited.add(i);
     if (op && before.some(([p]) => isData(p))) fromData.add(i);
   });
-  // The operations in which a parameter meets the data: of a weight that is transposed first, the product.
+  // Return the operations that combine a parameter with data; for a weight that is transposed first, the product.
   const usesOf = (name) => {
     const found = new Set();
     let level = new Set(named.flatMap((other, i) => (other === name ? [i] : [])));
@@ -190,8 +190,8 @@ function reachWords(reach, hasGraph) {
   return said;
 }
 
-// -- the switches -----------------------------------------------------------------------------------------------------
-// What freeze.py does when a switch is turned, without a network: `answer` takes the same messages.
+// -- the switches ---------------------------------------------------------------------------------------------------
+// Do the work of freeze.py when a switch is turned, without a network: `answer` takes the same messages.
 export class Rehearsal {
   constructor(model) {
     this.model = model;
@@ -211,7 +211,7 @@ export class Rehearsal {
     this.report();
   }
 
-  // path -> true or false: the longest path that a layer lies in counts.
+  // path -> true or false: the longest path that contains a layer decides.
   train(wanted) {
     for (const { path, own } of this.layers) {
       const over = Object.keys(wanted).filter((other) => below(other, path)).sort((a, b) => b.length - a.length)[0];
@@ -238,7 +238,7 @@ export class Rehearsal {
     this.mark();
   }
 
-  // The explorer that the panel marks, where it is on the page too.
+  // Mark the explorer, if the page contains it too.
   mark() {
     const explorer = this.explorer && this.model.peer?.(this.explorer), seen = this.shown ?? this.graph;
     if (!explorer || !seen) return;

@@ -1,4 +1,4 @@
-// The graph: draws the cards and lines of what is open, and puts the state of one step into them.
+// The graph: draw the cards and lines of the open parts, and update them to the state of one step.
 import { reducedMotion, svgEl } from "./dom";
 import { Card, Header, PartCard, fillTile } from "./card";
 import { keptWords } from "./kept";
@@ -147,7 +147,7 @@ export class Graph {
     }
   }
 
-  // -- where it stands -------------------------------------------------------------------------------------------------
+  // -- positions ----------------------------------------------------------------------------------------------------
   arrange(direction: Direction, room?: number): void {
     this.direction = direction;
     const boxes = [...this.folded.boxes].map(([key, { frame }]) => {
@@ -179,7 +179,7 @@ export class Graph {
     for (const line of this.lines) this.edges.place(line, placed);
   }
 
-  // The middle of a box.
+  // Return the centre of a box.
   centre(key: string): [number, number] {
     const { x, y } = this.placed.boxes.get(key) as Point;
     const card = this.cardOf.get(key) as Card;
@@ -199,7 +199,7 @@ export class Graph {
     this.svg.setAttribute("height", String(Math.floor(h * this.scale)));
   }
 
-  // -- what is true after a step ---------------------------------------------------------------------------------------
+  // -- the state after a step ---------------------------------------------------------------------------------------
   update(index: number, now: Moment, selected: string): void {
     this.motion.cancel();
     const frame = this.trace.frames[index];
@@ -286,7 +286,7 @@ export class Graph {
     if (card.gthumb) fillTile(card.gthumb, grad, node.shape, grad ? "backward" : "empty");
   }
 
-  // The gradient that a node holds, or held when it passed it on.
+  // Return the gradient that a node holds, or held when it passed it on.
   private gradientOf(node: TraceNode, index: number, now: Moment): Value | null {
     const state = now.states[node.id] ?? "none";
     if (["none", "never"].includes(state) || resultsOf(node).length) return null;
@@ -332,7 +332,7 @@ export class Graph {
     g.setAttribute("aria-label", [part.label, part.type, ...size].filter(Boolean).join(", "));
   }
 
-  // -- what each node keeps for backward, on demand --------------------------------------------------------------------
+  // -- saved tensors of each node, on demand ------------------------------------------------------------------------
   showMemory(on: boolean): void {
     for (const card of this.cards) {
       card.pin?.remove();
@@ -368,7 +368,7 @@ export class Graph {
     this.motion.cancel();
   }
 
-  // -- what is seen ----------------------------------------------------------------------------------------------------
+  // -- the visible part ---------------------------------------------------------------------------------------------
   elementOf(id: string): SVGElement | null {
     const shown = this.folding.shownAs(id, this.open);
     return this.svg.querySelector(`.al-node[data-id="${shown}"], .al-header[data-id="${shown}"]`);
@@ -382,7 +382,7 @@ export class Graph {
     this.reveal([...this.cards, ...this.parts].filter(({ g }) => ids.has(g.dataset.id ?? "")).map(({ g }) => g));
   }
 
-  // Scrolls the pane, never the page.
+  // Scroll the pane, never the page.
   reveal(elements: Element[]): void {
     const { pane } = this;
     if (!elements.length || (pane.scrollWidth <= pane.clientWidth + 1 && pane.scrollHeight <= pane.clientHeight + 1))

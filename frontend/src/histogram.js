@@ -1,13 +1,14 @@
-// How the numbers of a tensor are spread: histograms of a node's value, gradient and saved tensors, and of a parameter before and after a step.
+// Histograms of a node's value, gradient and saved tensors, and of a parameter before and after a step.
 import { h, svgEl } from "./dom.js";
 import { keptName } from "./kept.js";
 import { grouped, short } from "./values.js";
 
 const PARTS = 16, ACROSS = 200, UP = 44;
 
-let unfolded = false; // whether the last reader of this page wanted to see them
+let unfolded = false; // whether they were open when last shown on this page
 
-// { low, high, counts, of }: how many numbers are in each of 16 equal bins; null where there are not two different ones.
+// Return { low, high, counts, of }: how many numbers are in each of 16 equal bins; null without two different
+// numbers.
 export function histogramOf(value) {
   if (!value?.shape.length || !value.stats || !(value.stats.max > value.stats.min)) return null;
   const { min: low, max: high } = value.stats;
@@ -18,7 +19,7 @@ export function histogramOf(value) {
   return { low, high, counts, of: numbers.length };
 }
 
-// One histogram on an axis from `from` to `to`.
+// Draw one histogram on an axis from `from` to `to`.
 function bars({ low, high, counts }, from, to) {
   const x = (number) => ((number - from) / (to - from)) * ACROSS, most = Math.max(...counts), wide = (high - low) / counts.length;
   const bar = (count, i) => svgEl("rect", { x: x(low + i * wide), width: Math.max(1, x(low + wide) - x(low) - 0.6), y: UP - (UP * count) / most, height: (UP * count) / most });
@@ -36,7 +37,7 @@ function figure(name, value, ends) {
   return h("figure", { class: "al-histogram" }, h("figcaption", {}, h("b", { text: name }), ` ${words}`), bars(found, from, to), axis);
 }
 
-// [before, after] of the tensor that an optimizer's step or an operation in place changed, or null.
+// Return [before, after] of the tensor that an optimizer's step or an in-place operation changed, or null.
 function changeOf(trace, node) {
   const next = (id) => trace.edges.find(({ update, parent }) => update && parent === id)?.child, at = (id) => trace.nodes[Number(id.slice(1))];
   const before = node.kind === "update" ? trace.edges.find(({ update, child }) => update && child === node.id)?.parent : node.kind === "leaf" ? node.id : "";
@@ -45,13 +46,13 @@ function changeOf(trace, node) {
   return after ? [at(before), at(after)] : null;
 }
 
-// What is said below the value of a leaf that is another by now: the picture has a card for each.
+// Return the text below the value of a leaf that has changed since: the picture has a card for each state.
 export function changedSince(trace, node, now) {
   const after = node.kind === "leaf" && changeOf(trace, node)?.[1];
   return after && now.computed.has(after.id) ? h("p", { class: "al-note", text: `This was before it was changed in place: ${after.label} is the same tensor.` }) : "";
 }
 
-// Of a node as it is at one moment; nothing where no tensor has numbers to spread.
+// Return the histograms of a node at one moment; nothing if no tensor has a distribution to show.
 export function histograms(trace, node, now) {
   const change = changeOf(trace, node), changed = change && now.computed.has(change[1].id) ? change.map(({ value }) => histogramOf(value)) : [];
   const ends = changed.length && changed.every(Boolean) ? [Math.min(...changed.map(({ low }) => low)), Math.max(...changed.map(({ high }) => high))] : null;

@@ -1,8 +1,8 @@
-// The questions of an inventory, one at a time: a program, what its last line may be, and how far one is.
+// The questions of an inventory, one at a time: a program, the choices for its last line, and the progress.
 import { followTheme, h, rootIn } from "./dom.js";
 import { entry } from "./entry.js";
 
-let inventories = 0; // the radio buttons of one share a name that no other has
+let inventories = 0; // for a group name of radio buttons that no other question has
 
 class Inventory {
   constructor(model, host) {
@@ -17,7 +17,7 @@ class Inventory {
     this.fields = h("fieldset", {}, h("legend", { text: model.get("ask") }), this.choices);
     this.where = h("select", { "aria-label": "Question", onchange: () => this.go(Number(this.where.value)) });
     this.back = this.button("Back", () => this.go(this.at - 1));
-    this.next = h("button", { type: "submit", text: "Next" }); // so Enter goes on, too
+    this.next = h("button", { type: "submit", text: "Next" }); // so that Enter continues, too
     this.end = this.button("Hand in", () => this.handIn());
     this.status = h("p", { role: "status", "aria-live": "polite" });
     this.said = h("div", { role: "status", "aria-live": "polite" });

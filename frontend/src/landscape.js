@@ -1,4 +1,5 @@
-// A loss from above, with the paths of optimizers: what was computed is stepped here; another start or rate is asked of the kernel.
+// A loss seen from above, with the paths of optimizers. Stepping uses computed data; a new start or learning rate is
+// requested from the kernel.
 import { h, svgEl } from "./dom.js";
 import { short } from "./values.js";
 import { goTo, quietWhilePlaying, startClock } from "./player.js";
@@ -7,17 +8,17 @@ import { entry } from "./entry.js";
 import { attend, sentenceBox, stage } from "./stage.js";
 
 const SIZE = 420, LEFT = 62, TOP = 28; // as in landscape.py
-const LONGEST = 70; // px of the longest arrow
+const LONGEST = 70; // px length of the longest arrow
 
 const COMPUTING = "The kernel computes the paths again.";
 const LATE = "The kernel has not answered yet. If it was restarted, or the notebook was opened again, run this cell again.";
-const PATIENCE = 10_000; // ms until it is said that no answer came
+const PATIENCE = 10_000; // ms until a missing answer is reported
 
 class Landscape {
   constructor(model, el) {
     this.model = model;
     const { names, words, told } = (this.data = model.get("data"));
-    this.told = told[0]; // what is to be said of another start
+    this.told = told[0]; // the message about another start
     this.controls = new Controls(model, null);
     this.sentence = sentenceBox();
     this.alone = model.get("live") === false;
@@ -60,7 +61,7 @@ class Landscape {
     return [LEFT + SIZE * near((x - x0) / (x1 - x0)), TOP + SIZE * (1 - near((y - y0) / (y1 - y0)))];
   }
 
-  // The first step at which a run is outside the picture; 0 for a run that stays in it.
+  // Return the first step at which a run is outside the picture; 0 if it never leaves it.
   outside(run, last) {
     const [x0, x1, y0, y1] = this.data.box;
     return run.points.slice(0, last + 1).findIndex(([x, y]) => !(x0 <= x && x <= x1 && y0 <= y && y <= y1)) + 1 || 0;
@@ -70,14 +71,14 @@ class Landscape {
     return `M${points.map((p) => this.pixel(p).map((v) => v.toFixed(1)).join(" ")).join("L")}`;
   }
 
-  // Another start, by the mouse.
+  // Choose another start by mouse.
   begin(event) {
     const [x0, x1, y0, y1] = this.data.box, at = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
     this.change("start", [x0 + ((at.x - LEFT) / SIZE) * (x1 - x0), y1 - ((at.y - TOP) / SIZE) * (y1 - y0)].map((v) => Number(v.toPrecision(4))));
   }
 
   change(name, value) {
-    if (`${value}` === `${this.model.get(name)}`) { // nothing is new, or is asked already: Enter tells a field's change twice
+    if (`${value}` === `${this.model.get(name)}`) { // nothing new, or already requested: Enter reports a field's change twice
       if (![COMPUTING, LATE].includes(this.sentence.textContent)) this.update();
       return;
     }
@@ -98,14 +99,14 @@ class Landscape {
     return h("fieldset", {}, h("legend", { text: "Start and rate" }), inputs, rate, h("span", { class: "al-note", text: how }));
   }
 
-  // JupyterLab takes Enter away from a field: what was typed is taken here.
+  // JupyterLab stops Enter from reaching a field, so the typed value is read here.
   typed(event, take) {
     if (event.key !== "Escape") event.stopPropagation();
     if (event.key === "Enter") this.take(event.target, take);
   }
 
   take(input, take) {
-    if (this.left) return; // a field that is taken away says that it changed
+    if (this.left) return; // removing a field also fires a change event
     const value = Number(input.value);
     input.dataset.taken = input.value;
     if (input.value === "" || !Number.isFinite(value) || take(value) === false) this.sentence.textContent = "A number is wanted here; the rate must be positive.";
@@ -136,7 +137,7 @@ class Landscape {
     };
   }
 
-  // Of what was drawn anew, the field in which a number was typed, with what is typed there and not yet taken.
+  // After redrawing, focus the field in which a number was being typed, with the unfinished input.
   takeFocus(before) {
     const name = before.getAttribute("aria-label");
     const after = [...this.root.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === name) ?? this.root;
@@ -149,7 +150,7 @@ class Landscape {
     this.update();
   }
 
-  // No text below 11 px, however small the picture is.
+  // Keep all text at 11 px or more, however small the picture is.
   fit() {
     this.root.classList.toggle("al-narrow", this.root.clientWidth < 760);
     const scale = this.svg.clientWidth / this.svg.viewBox.baseVal.width;
@@ -198,7 +199,8 @@ class Landscape {
     return [x / (x1 - x0), -y / (y1 - y0)];
   }
 
-  // Against a vector: downhill, and where momentum carries; the longest of a path is LONGEST, shorter ones by their square roots.
+  // Draw an arrow against a vector: downhill, or the direction of momentum. The longest of a path is LONGEST, shorter
+  // ones scale by their square roots.
   arrow(path, place, vector, longest) {
     const length = vector ? Math.hypot(...this.toPixels(vector)) : 0;
     if (!length) return path.setAttribute("d", "");
@@ -207,7 +209,7 @@ class Landscape {
     path.setAttribute("d", `M${x} ${y}L${tx.toFixed(1)} ${ty.toFixed(1)}M${barb(0.45)}L${tx.toFixed(1)} ${ty.toFixed(1)}L${barb(-0.45)}`);
   }
 
-  // On a page the explorer of the same steps is told here; in a notebook the kernel tells it.
+  // Tell the explorer of the same steps. On a page this is done here; in a notebook the kernel does it.
   lead(step) {
     const { model, bounds } = this.model.get("linked") ?? {}, explorer = model && this.model.peer?.(model);
     if (explorer && this.roundOf(explorer, bounds) !== step && step <= bounds.length) goTo(explorer, step ? bounds[step - 1] : 0);
@@ -223,7 +225,7 @@ function legend(momentum) {
   return h("ul", { class: "al-legend", "aria-label": "Legend" }, item("al-downhill", "downhill: against the gradient"), momentum ? item("al-inertia", "where momentum carries") : null);
 }
 
-// On a page without a kernel the landscape follows the explorer it is linked to, shown or not.
+// On a page without a kernel the landscape follows its linked explorer, even if it is not shown.
 function begin(model) {
   const stop = startClock(model);
   const follow = () => {

@@ -1,4 +1,4 @@
-// What lines, signs and colours mean, below the graph.
+// The legend below the graph: what lines, signs and colours mean.
 import { h } from "./dom.js";
 import { rehearsed, stateWord } from "./moods.js";
 import { isBad } from "./values.js";
@@ -23,7 +23,7 @@ export function legend(trace) {
   );
 }
 
-// Every state a gradient may be in, as Inspect shows it.
+// Return every gradient state, with its look in Inspect.
 function gradientStates(trace) {
   const handed = trace.frames.some((frame) => frame.event === "return");
   return Object.keys(STATES)
@@ -35,7 +35,7 @@ function gradientStates(trace) {
     });
 }
 
-// Which colour is which device; nothing when all is on the CPU.
+// Return which colour stands for which device; nothing if everything is on the CPU.
 export function deviceLegend(devices) {
   if (!devices) return null;
   const item = (name, look, words) =>
@@ -49,7 +49,7 @@ export function deviceLegend(devices) {
   );
 }
 
-// Whether something in the trace is shown in the colour of errors.
+// Return whether something in the trace is shown in the colour of errors.
 function troubled({ nodes, frames }) {
   const bad = (f) => f.event === "error" || isBad(f.value) || isBad(f.total);
   return nodes.some((node) => isBad(node.value) || node.mark) || frames.some(bad);

@@ -1,4 +1,4 @@
-// The lines of a graph: what is written on them, where they go, and what flows along them in a step.
+// The lines of a graph: their labels, their routes, and what flows along them in a step.
 import { svgEl } from "./dom";
 import type { Equations } from "./equations";
 import { localFactor } from "./marks";
@@ -9,7 +9,7 @@ import { hasTile, tile, tileSize } from "./tile";
 import type { Link, Trace, TraceEdge, TraceFrame, TraceNode, Value } from "./types";
 import { grouped, words } from "./values";
 
-const LANE = 22; // px that values run above, and gradients below, the middle of a line
+const LANE = 22; // px between the middle of a line and the lane of values above it or of gradients below it
 
 interface Drawing {
   readonly trace: Trace;
@@ -25,7 +25,7 @@ export class Lines {
     private readonly equations: Equations,
   ) {}
 
-  // Whether what flows along an edge is copied to another device.
+  // Return whether the value on an edge is copied to another device.
   private copies({ parent, child }: TraceEdge): boolean {
     const [from, to] = [this.graph.nodeById.get(parent), this.graph.nodeById.get(child)];
     return to?.op === "to_copy" && Boolean(from?.device && to.device) && from?.device !== to.device;
@@ -99,12 +99,12 @@ export class Lines {
     return box;
   }
 
-  // The picture on a line; of a tensor whose numbers are not kept only its shape is written.
+  // Return the size of the picture on a line; for a tensor whose numbers are not stored, only its shape is written.
   private laneSize(source: TraceNode): { width: number; height: number } {
     return hasTile(source.value) ? tileSize(source.shape ?? []) : { width: 0, height: 0 };
   }
 
-  // Puts a line where the layout has it.
+  // Put a line where the layout placed it.
   place(line: LineBox, placed: Placed): void {
     line.points = placed.lines.get(line.edge.id) ?? [];
     const shift = line.lanes && line.gradTile ? -LANE : 0;
@@ -181,7 +181,7 @@ export class Lines {
     return state === "forward" && factor && edge.differentiable ? [["al-eqwait", signed(factor)]] : [];
   }
 
-  // The arrow stands where what flows arrives.
+  // Put the arrow at the end where the flow arrives.
   private turnHead(line: LineBox, state: string): void {
     const { points } = line;
     const [first, last] = [points[0], points.at(-1)];
@@ -207,7 +207,7 @@ export class Lines {
   }
 }
 
-// Whether what a frame computes or changes comes along a line.
+// Return whether what a frame computes or changes comes along a line.
 export function leadsTo(
   { edgeById }: { edgeById: Map<string, TraceEdge> },
   link: Link,
@@ -226,7 +226,7 @@ function middleOf(points: Point[]): Point {
   return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
 }
 
-// Lays the paper under what is written on a line.
+// Size the background of a line's label.
 export function fitPill({ pill, pillText }: LineBox): void {
   const text = pillText?.textContent ?? "";
   const width = text ? textWidth(text, 14, 600) + 18 : 0;
@@ -234,7 +234,7 @@ export function fitPill({ pill, pillText }: LineBox): void {
   pill?.firstElementChild?.setAttribute("width", String(width));
 }
 
-// What a line asks of the layout: its ends, and the room for what is written on it.
+// Return what a line needs from the layout: its ends, and the room for its label.
 export function roomOf({ edge, wide, lanes, shape, gradTile }: LineBox, direction: Direction): Line {
   return {
     id: edge.id,

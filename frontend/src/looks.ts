@@ -1,4 +1,4 @@
-// What stands on the card of each node, before it is drawn: title, parameters, notes, slots, the longest number.
+// The content of each node's card, before it is drawn: title, parameters, notes, slots, the longest number.
 import { Card, PartCard, rowName, valueWords, type Look } from "./card";
 import type { Folding } from "./scene";
 import { madeOf, resultsOf, sharersOf } from "./states";
@@ -6,9 +6,9 @@ import { fitted } from "./text";
 import type { Folded, Part, Trace, TraceNode, Value } from "./types";
 
 export class Looks {
-  private readonly longest = new Map<string, string>(); // number that a node ever shows
-  private readonly arrivals = new Map<string, string[]>(); // node -> edges whose gradients it gets, in their order
-  private readonly modules = new Map<string, Part[]>(); // operation -> modules that it stands for
+  private readonly longest = new Map<string, string>(); // the longest number that a node ever shows
+  private readonly arrivals = new Map<string, string[]>(); // node -> edges whose gradients it receives, in order
+  private readonly modules = new Map<string, Part[]>(); // operation -> modules that its card stands for
   private readonly leading: Set<string>;
 
   constructor(
@@ -43,7 +43,7 @@ export class Looks {
     return this.trace.titles[part.id] ?? part.name;
   }
 
-  // The card of a node or of a closed part.
+  // Return the card of a node or of a closed part.
   card(of: string): Card | PartCard {
     const part = this.folding.byId.get(of);
     if (!part) return new Card(this.look(this.node(of)));
@@ -88,14 +88,14 @@ export class Looks {
     ].filter(Boolean);
   }
 
-  // "gpu", "sim" for a simulated one, "" for the CPU.
+  // Return "gpu", "sim" for a simulated one, "" for the CPU.
   deviceOf({ device }: TraceNode): string {
     if (!device || device === "cpu") return "";
     const known = (this.trace.meta.devices ?? {}) as Record<string, { simulated: boolean }>;
     return device.startsWith("sim") || known[device]?.simulated ? "sim" : "gpu";
   }
 
-  // What stands for its value: a number, a shape, or those of several results.
+  // Return the text for its value: a number, a shape, or those of several results.
   valueOf(node: TraceNode): string {
     const results = resultsOf(node) as { value: Value | null; shape: number[] | null }[];
     if (!results.length) return valueWords(node.value, node.shape);

@@ -1,9 +1,9 @@
-// The whole graph, small, beside the part of it that is seen; only where there is more than that part.
+// A small map of the whole graph, with the visible part marked; shown only if the graph is larger than its pane.
 import { clamp, h, svgEl } from "./dom.js";
 import { LEAST_SCALE } from "./graph.js";
 
-const WIDE = [26, 56], HIGH = [24, 36]; // px: least and most of a map that stands beside the graph, and of one below it
-const MUCH = 1.06; // times what is seen: where less is hidden, no map is needed
+const WIDE = [26, 56], HIGH = [24, 36]; // px: minimum and maximum size of a map beside the graph, and of one below it
+const MUCH = 1.06; // factor: if less than this is hidden, no map is needed
 const BAR = 20; // px that a scroll bar of the page may take
 
 export class MiniMap {
@@ -27,8 +27,8 @@ export class MiniMap {
     this.direction = null;
   }
 
-  // Shows the map where it is needed; whether the graph has less room for that. What was found once holds while only a scroll bar of the page
-  // comes or goes: that may come from the map itself.
+  // Show the map if it is needed; return whether the graph has less room because of it. The decision stays while only
+  // a page scroll bar appears or disappears, which the map itself may cause.
   fit(zoom) {
     const { pane, element, box, graph, found } = this, { width, height } = graph.size(), wide = box.clientWidth;
     const about = [graph, graph.direction, zoom, pane.style.maxHeight];
@@ -42,7 +42,7 @@ export class MiniMap {
     if (!needed) return false;
     box.classList.add(below ? "al-mapbelow" : "al-mapbeside");
     element.hidden = false;
-    const spare = clamp(box.clientWidth - 10 - width * LEAST_SCALE, ...WIDE); // a graph that just fits is not to scroll for its map
+    const spare = clamp(box.clientWidth - 10 - width * LEAST_SCALE, ...WIDE); // a graph that just fits should not have to scroll because of its map
     const size = below ? [box.clientWidth, clamp((box.clientWidth * height) / width, ...HIGH)] : [clamp((pane.clientHeight * width) / height, WIDE[0], spare), pane.clientHeight];
     element.style.width = `${Math.round(size[0])}px`;
     element.style.height = `${Math.round(size[1])}px`;
@@ -51,7 +51,7 @@ export class MiniMap {
     return true;
   }
 
-  // Places and looks of the boxes, as they are in the graph.
+  // Copy positions and looks of the boxes from the graph.
   update() {
     if (!this.graph || this.element.hidden) return;
     const { graph } = this;
@@ -76,7 +76,7 @@ export class MiniMap {
     for (const [frame, copy] of this.frames) for (const name of ["x", "y", "width", "height"]) copy.setAttribute(name, frame.getAttribute(name));
   }
 
-  // What part of the graph is seen.
+  // Mark the visible part of the graph.
   see() {
     this.asked = null;
     if (!this.graph || this.element.hidden) return;
@@ -111,7 +111,7 @@ export class MiniMap {
     this.pane.scrollBy(...moves[event.key]);
   }
 
-  // What is pressed is in the middle; dragging goes on.
+  // Centre the view on the pressed point; dragging continues.
   onDown(event) {
     if (event.button) return;
     const { pane, element } = this, box = element.getBoundingClientRect();

@@ -1,12 +1,13 @@
-// Words that fit, labels above cards, and the number of a local derivative.
+// Texts that fit their space, labels above cards, and the number of a local derivative.
 import { svgEl } from "./dom.js";
 import { short } from "./values.js";
 
-const LABEL_LETTER = 7, MOST_LABEL = 150; // units: a letter about, and what a label may take
-const LONG = 6, MOST_LETTERS = 7; // characters of a number that a pill has room for, and those that can just be read there
+const LABEL_LETTER = 7, MOST_LABEL = 150; // units: approximate width of a letter, and maximum width of a label
+const LONG = 6, MOST_LETTERS = 7; // characters of a number that fit a label, and the maximum that is still readable there
 
-// Of [text, room], those whose words are long ("× -0.416") are drawn narrower: they must not touch the border, and lower letters could
-// not be read. All are measured before any is changed, so that the page is laid out once.
+// Draw texts that are too long for their room ("× -0.416") narrower: they must not touch the border, and smaller
+// letters could not be read. `texts` are [text, room]; measure all before changing any, so that the page is laid out
+// once.
 export function narrow(texts) {
   for (const [text, room] of texts.filter(([text, room]) => text.getComputedTextLength() > room)) {
     text.setAttribute("lengthAdjust", "spacingAndGlyphs");
@@ -22,7 +23,8 @@ export function labelAbove(g, name, words) {
   narrow([[text, width - 8]]);
 }
 
-// "× 2" for a local derivative that is one number, else "". The zeros of "× 1.00" say that digits were left out.
+// Return "× 2" for a local derivative that is one number, else "". The zeros of "× 1.00" mean that digits were left
+// out.
 export function localFactor(edge) {
   const found = /^\\frac.*(?:=|\\approx)\s*(?:\\left\()?(-?[\d.]+)(?: \\cdot 10\^\{(-?\d+)\})?(?:\\right\))?$/.exec(edge.tex_numbers);
   if (!found) return "";

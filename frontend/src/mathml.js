@@ -1,4 +1,4 @@
-// A formula from the MathML of its form (mathml.py), with its numbers and names; "" where there is none.
+// Return a formula from the MathML of its form (mathml.py), with its numbers and names; "" if there is none.
 const CHANGING =
   /\\overset\{\\mathrm\{\w+\}\}\{=\}|\\(?:operatorname|text|mathbf|mathit|begin|end)\{[^{}]*\}|(\\mathrm\{(?:[^{}\\]|\\char\d+ |\\.)*\}|(?<![\d.^_])\d+(?:\.\d+)?)/g;
 

@@ -1,4 +1,4 @@
-// Bytes and seconds in words: `size` and `duration` in trace/devices/text.py are the same functions.
+// Bytes and seconds as text: `size` and `duration` in trace/devices/text.py are the same functions.
 
 function threeDigits(value) {
   return value >= 999.5 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
@@ -16,8 +16,8 @@ export function timeWords(seconds) {
   return seconds < 5e-10 ? "0 s" : `${threeDigits(seconds * 1e9)} ns`;
 }
 
-// A recording of devices as the script reads it: everything by id, and what is true after a step. The functions of
-// DeviceTrace in trace/devices/model.py give the same answers.
+// A recording of devices for the script: items by id, and the state after a step. The methods of DeviceTrace in
+// trace/devices/model.py return the same.
 export class Story {
   constructor(data) {
     Object.assign(this, data);
@@ -25,7 +25,7 @@ export class Story {
     this.byId = new Map([...data.tensors, ...data.copies, ...data.kernels, ...data.waits, ...data.refusals].map((r) => [r.id, r]));
     this.stepOf = new Map();
     for (const { index, items } of this.steps) for (const id of items) if (!this.stepOf.has(id)) this.stepOf.set(id, index);
-    // What a person can choose on the line of time, in the order in which it happened.
+    // The selectable items on the timeline, in the order in which they happened.
     this.events = this.steps.flatMap(({ items, phase }) => (["free", "allocate"].includes(phase) ? [] : [this.byId.get(items[0])]));
     this.work = new Map(data.devices.map(({ name }) => [name, []]));
     for (const item of [...data.kernels, ...data.copies]) this.work.get(queueOf(item))?.push(item);
@@ -41,13 +41,13 @@ export class Story {
     return this.tensors.filter(here);
   }
 
-  // Kernels and copies that were put into a device's queues and are not done.
+  // Return the unfinished kernels and copies in a device's queues.
   queue(step, device) {
     const now = this.now(step);
     return this.steps.length ? this.work.get(device).filter((item) => item.queued <= now && now < item.end) : [];
   }
 
-  // Bytes allocated on a device after a step; on the CPU, of the tensors that are known.
+  // Return the bytes allocated on a device after a step; on the CPU, of the known tensors.
   inUse(step, device) {
     const points = this.memory[device];
     if (device === "cpu") return this.alive(step, device).reduce((sum, t) => sum + t.taken, 0);
@@ -55,7 +55,7 @@ export class Story {
     return points?.findLast(([, at]) => at <= step)?.[2] ?? before;
   }
 
-  // "": not yet, "queued", "running", "done", at the host's time after a step.
+  // Return the state at the host's time after a step: "" (not yet), "queued", "running" or "done".
   state(item, step) {
     if ((this.stepOf.get(item.id) ?? 0) > step) return "";
     const now = this.now(step);
@@ -71,7 +71,7 @@ export function nameOfTensor(tensor) {
   return tensor.name || `[${tensor.shape.join(", ")}]`;
 }
 
-// What an item of the recording is called in a list or beside a picture.
+// Return the name of a recording's item in a list or beside a picture.
 export function nameOfItem(story, item) {
   if (item.origin) {
     const what = story.byId.get(item.tensor || item.made);

@@ -1,8 +1,8 @@
-// By what the boxes of a graph may be coloured: for each measure what it is of a box, or why there is nothing to show.
+// The measures for colouring boxes: for each, its value for a box, or why there is nothing to show.
 import { timelineOf } from "./states.js";
 import { bytesOf, grouped, isBad, short, sizeWords } from "./values.js";
 
-// The Euclidean norm of a value: NaN where one of its numbers is not finite, null where it is not known.
+// Return the Euclidean norm of a value: NaN if one of its numbers is not finite, null if it is not known.
 export function normOf(value) {
   if (!value) return null;
   if (isBad(value)) return NaN;
@@ -20,8 +20,9 @@ const jointly = (norms) => (norms.length ? Math.hypot(...norms) : null);
 const summed = (numbers) => (numbers.length ? numbers.reduce((a, b) => a + b, 0) : null);
 const ABSENT = "this graph is too large: its numbers stay in the kernel";
 
-// A box is { node: of a card, else null; last: the node whose result it has; nodes: all in it }. An amount has `of(box, index)`, a number or
-// null; a kind has [word, class of its swatch]. `note` says in the legend what is measured.
+// A box is { node: of a card, else null; last: the node whose result it has; nodes: all in it }. An amount has
+// `of(box, index)`, which returns a number or null; a kind has [word, class of its swatch]. `note` explains the
+// measure in the legend.
 export function measuresOf(trace) {
   const line = timelineOf(trace), big = Boolean(trace.light), frozen = new Set(trace.meta.frozen ?? []);
   const backward = trace.frames.some(({ phase }) => phase === "backward");
@@ -104,13 +105,13 @@ function devices({ nodes }) {
 
 const modes = new WeakMap(), bad = new WeakMap();
 
-// The mode that the innermost module around each node was in.
+// Return the mode of the innermost module around each node.
 function modesOf(trace) {
   if (!modes.has(trace)) modes.set(trace, new Map(trace.groups.flatMap(({ nodes, training }) => nodes.map((node) => [node, training]))));
   return modes.get(trace);
 }
 
-// [node, step] where NaN or inf was first: of what was given, the first step.
+// Return [node, step] of the first NaN or inf; for a given value, the first step.
 function findBad(trace) {
   if (!bad.has(trace)) {
     const made = new Set(trace.frames.flatMap(({ event, node, receiver }) => (event === "compute" ? [node] : event === "update" ? [node, receiver] : [])));
@@ -123,7 +124,7 @@ function findBad(trace) {
 
 const firstBad = (trace) => findBad(trace)[0], firstBadStep = (trace) => findBad(trace)[1];
 
-// Where NaN or inf began, in words; "" where there is none.
+// Say where NaN or inf began; "" if there is none.
 export function badWords(trace) {
   const [id, step] = findBad(trace), node = id && trace.nodes[Number(id.slice(1))];
   return node ? `first at ${node.label}${trace.frames[step]?.node === id ? `, step ${grouped(step + 1)}` : ""}` : "";

@@ -1,11 +1,11 @@
-// Motion along the lines of a graph: a number travels, lands, and only then the sum changes.
+// Motion along the lines of a graph: a number moves along its line, arrives, and only then the sum changes.
 import { clamp, reducedMotion, svgEl } from "./dom";
 import { leadsTo } from "./lines";
 import type { CardBox, LineBox } from "./scene";
 import { signed, textWidth } from "./text";
 import type { Trace, TraceEdge, TraceFrame, TraceNode } from "./types";
 
-const TOKEN = 600; // ms that a number takes along a line
+const TOKEN = 600; // ms that a number needs for a line
 const FIRST = 180; // ms until it starts
 const APART = 900; // ms between the numbers of one beat
 
@@ -20,11 +20,11 @@ interface Scene {
 
 export class Motion {
   private readonly moving: (Animation | number)[] = [];
-  private readonly finals = new Map<Element, string | null>(); // what stands there when all has landed
+  private readonly finals = new Map<Element, string | null>(); // the text after all numbers have arrived
 
   constructor(private readonly scene: Scene) {}
 
-  // Numbers travel along the lines of this step; what they change is seen when they land.
+  // Move numbers along the lines of this step; their effects become visible when they arrive.
   animate(frame: TraceFrame | undefined, duration: number, from = frame?.index ?? 0): void {
     this.cancel();
     if (!frame || reducedMotion()) return;
@@ -73,7 +73,7 @@ export class Motion {
     if (back) this.land(frame, delay + duration, line);
   }
 
-  // Until the number lands its slot is empty, and the sum is the one before.
+  // Until the number arrives, its slot is empty and the sum is the previous one.
   private land(frame: TraceFrame, at: number, line: LineBox): void {
     const hidden = (element: Element | null | undefined) => {
       if (element) this.moving.push(element.animate([{ opacity: 0 }, { opacity: 0 }], { duration: at, fill: "none" }));
@@ -104,7 +104,7 @@ export class Motion {
     return "";
   }
 
-  // What travels is there at once.
+  // Finish all motion at once.
   cancel(): void {
     for (const one of this.moving.splice(0)) {
       if (typeof one === "number") clearTimeout(one);

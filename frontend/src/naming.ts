@@ -1,4 +1,4 @@
-// What a screen reader says of a card.
+// The name of a card for screen readers.
 import { madeOf, resultsOf, sharersOf, whyMissing } from "./states";
 import type { CardBox, Folding, Moment } from "./scene";
 import { isBad, shapeWords, words } from "./values";

@@ -1,9 +1,10 @@
-// What is said about a step: two lines of fixed height, in the learner's words. The first name between backquotes is what the step is about.
+// The two lines of text about a step, with fixed height, in the learner's words. The first name between backquotes is
+// the main node.
 import { h } from "./dom.js";
 import { grouped } from "./values.js";
 import { beatAt } from "./beats";
 
-// The two lines of a step: those of its beat, at one of its parts with what is said about that.
+// Return the two lines of a step: those of its beat; at one of its parts, with the note about that part.
 export function linesOf(trace, index) {
   const frame = trace.frames[index], beat = beatAt(trace, index);
   if (!frame) return ["", ""];

@@ -1,5 +1,5 @@
-// The paths from one node to another, each with its product of local derivatives, lit along the graph; their sum is the gradient.
-// What is counted and multiplied is the same as in trace/questions/paths.py.
+// The paths between two nodes, each with its product of local derivatives, highlighted in the graph; their sum is the
+// gradient. Counts and products are the same as in trace/questions/paths.py.
 import { h } from "./dom.js";
 import { fitPill } from "./lines";
 import { relation, scaleOf, shapeWords, short, valueView } from "./values.js";
@@ -10,7 +10,7 @@ const MOST_PATHS = 50, LISTED = 10, PATIENCE_LOCAL = 4000;
 const place = (id) => Number(id.slice(1));
 const numbersIn = (shape) => (shape ?? []).reduce((product, size) => product * size, 1);
 
-// The edges on all paths along which a gradient can flow from `result` to `leaf`, parents first.
+// Return the edges on all paths along which a gradient can flow from `result` to `leaf`, parents first.
 export function edgesBetween(trace, leaf, result) {
   const edges = trace.edges.filter((edge) => edge.differentiable && !edge.update).sort((a, b) => place(a.child) - place(b.child));
   const own = between(neighboursOf(edges), [leaf], [result]);
@@ -25,15 +25,15 @@ function added(a, b) {
   return a.map((row, i) => row.map((x, j) => x + b[i][j]));
 }
 
-// How many paths, the ones to list, the sum of their products (null where a factor is not known), and how many multiplications path by
-// path and in reverse mode. Counts are BigInt: fifty diamonds have 2 ** 50 paths.
+// Return the number of paths, those to list, the sum of their products (null if a factor is unknown), and the number
+// of multiplications path by path and in reverse mode. Counts are BigInt: fifty diamonds have 2 ** 50 paths.
 export function pathsBetween(trace, leaf, result, local) {
   const edges = edgesBetween(trace, leaf, result), into = new Map(), of = (map, id) => map.get(id) ?? 0n;
   for (const edge of edges) into.set(edge.child, [...(into.get(edge.child) ?? []), edge]);
   const size = (id) => numbersIn(trace.nodes[place(id)].shape);
   const order = [...new Set(edges.flatMap(({ parent, child }) => [parent, child]))].sort((a, b) => place(a) - place(b));
   const scalar = order.every((id) => size(id) === 1), down = new Map([[leaf, 1n]]), up = new Map([[result, 1n]]), best = new Map([[leaf, [[]]]]), total = new Map();
-  if (edges.some(({ id, parent }) => parent === leaf && local[id])) // its size squared: of a big tensor nothing is known, and no page could hold it
+  if (edges.some(({ id, parent }) => parent === leaf && local[id])) // its size squared: the derivatives of a big tensor are unknown and would be too large for a page
     total.set(leaf, Array.from({ length: size(leaf) }, (_, i) => Array.from({ length: size(leaf) }, (_, j) => Number(i === j))));
   const weight = (path) => Math.abs(path.reduce((product, { id }) => product * (local[id]?.[0][0] ?? 0), 1));
   for (const id of order) {
@@ -65,7 +65,7 @@ function productOf(path, local) {
 const few = (number) => short(Number(number.toPrecision(12))); // 0.1 * 3 is 0.30000000000000004
 const boxWords = (matrix, rows, columns) => (rows * columns === 1 ? (matrix ? few(matrix[0][0]) : "?") : `${rows}×${columns}`);
 
-// Keys in a field are the field's; Escape closes the panel.
+// The field handles keys typed in it; Escape closes the panel.
 export const panelKeys = (close) => (event) => {
   if (event.key === "Escape") close();
   if (event.key === "Escape" || event.target.matches("select, input")) event.stopPropagation();
@@ -115,7 +115,7 @@ export class Paths {
     this.button.focus();
   }
 
-  // What `ends` says now.
+  // Update to the present value of `ends`.
   update() {
     const ends = this.view.model.get("ends") ?? [];
     if (this.possible) ends.length ? this.open(true) : this.shut();
@@ -133,7 +133,7 @@ export class Paths {
     const { model, trace, alone } = this.view, [leaf, result] = model.get("ends");
     this.element.hidden = false;
     this.button.setAttribute("aria-expanded", "true");
-    // A graph may have thousands of nodes: they are listed when somebody asks.
+    // A graph may have thousands of nodes, so list them only on demand.
     for (const [i, list] of [this.from, this.to].entries()) if (!list.length) list.append(...this.ends[i].map(({ id, label }) => h("option", { value: id, text: label })));
     [this.from.value, this.to.value] = [leaf, result];
     const local = Object.fromEntries(Object.entries(model.get("local") ?? {}).map(([id, rows]) => [id, rows.map((row) => row.map(Number))]));
@@ -148,7 +148,7 @@ export class Paths {
     }
   }
 
-  // The kernel has them.
+  // Ask the kernel for the local derivatives.
   ask() {
     this.view.model.send({ kind: "need-local" });
     clearTimeout(this.waiting);
@@ -179,7 +179,7 @@ export class Paths {
     );
   }
 
-  // "x → a → y: 2 · 3 = 6"; of tensors the boxes of their Jacobians, in the order in which they are multiplied.
+  // Return "x → a → y: 2 · 3 = 6"; for tensors, the shapes of their Jacobians in the order of multiplication.
   words({ edges, product }, scalar) {
     const { trace } = this.view, label = (id) => trace.nodes[place(id)].label;
     const way = [label(edges[0].parent), ...edges.map(({ child }) => label(child))].join(" → ");
@@ -205,7 +205,7 @@ export class Paths {
     this.light(true);
   }
 
-  // After the graph has been drawn for a step: the path stands out, with its factors on the lines.
+  // After drawing a step, highlight the path and put its factors on the lines.
   light(seen = false) {
     const { graph } = this.view;
     if (!graph) return;
@@ -214,7 +214,7 @@ export class Paths {
     for (const line of graph.lines) {
       const own = line.edge.edges.filter((id) => ids.has(id)), was = line.g.classList.contains("al-lit");
       line.g.classList.toggle("al-lit", own.length > 0);
-      if (was && !own.length) line.look = null; // its own words come back
+      if (was && !own.length) line.look = null; // restore its own label
       if (!own.length || !line.pill || line.edge.edges.length > 1 || !this.local[own[0]]) continue;
       const matrix = this.local[own[0]];
       line.look = null;

@@ -1,5 +1,5 @@
-// Formula cards and pictures of convolution, pooling and normalisation nodes. What is drawn was chosen, cut down and put
-// into words by trace/pictures.py; here it is only shown when its step has come.
+// Formula cards and pictures of convolution, pooling and normalisation nodes. trace/pictures.py selects, reduces and
+// describes the data; here it is only shown at the right step.
 import { h, svgEl } from "./dom.js";
 import { color, inkOn, scaleBar, short } from "./values.js";
 
@@ -10,7 +10,7 @@ const ROW = 30,
   CHART = 330,
   CHART_LEFT = 96;
 
-// [map][row][column] of a panel; a byte of -128 stands for what is not finite.
+// Return [map][row][column] of a panel; a byte of -128 stands for a number that is not finite.
 export function valuesOf(panel) {
   if (panel.numbers) return panel.numbers;
   const [maps, rows, columns] = panel.shape,
@@ -31,7 +31,7 @@ export class Pictures {
     this.cardOpen = true;
   }
 
-  // Made once for each card and picture, so that open tables and the focus outlive a step.
+  // Create each card and picture only once, so that open tables and the focus stay during a step.
   once(key, make) {
     if (!this.made.has(key)) this.made.set(key, make());
     return this.made.get(key);
@@ -41,12 +41,13 @@ export class Pictures {
     if (!part.run) return true;
     const sent = (f) => f.event === "contribution" && f.node === node.id && f.run === part.run;
     const comes = (f) => sent(f) && (part.edge === null || f.edge === part.edge);
-    if (!this.arrival.has(part)) this.arrival.set(part, this.trace.frames.findIndex(comes)); // all frames, once
+    if (!this.arrival.has(part)) this.arrival.set(part, this.trace.frames.findIndex(comes)); // searches all frames, once
     const arrival = this.arrival.get(part);
     return arrival >= 0 && arrival <= index;
   }
 
-  // The section of a node after step `index`, null for nodes without cards. `known`: whether it is computed by now.
+  // Return the section of a node after step `index`, null for nodes without cards. `known`: whether it has been
+  // computed.
   view(node, index, known) {
     const layer = node.layer;
     if (!layer) return null;
@@ -177,7 +178,7 @@ export function heatMap(map, scale) {
   return canvas;
 }
 
-// Frames around pooling windows, and dots on winners: black with a white rim, to be seen on every colour.
+// Draw frames around pooling windows, and dots on their maxima: black with a white rim, visible on every colour.
 function overlay(panel, i, rows, columns) {
   if (!panel.windows.length && !panel.marks.length) return null;
   const frames = panel.windows.map(([top, left, height, width]) => `M${left} ${top}h${width}v${height}h${-width}z`).join("");
@@ -222,7 +223,7 @@ function numbersTable(panel, map, i) {
   );
 }
 
-// For each row of the table its mean, and one standard deviation to both sides; those that were used are drawn solid.
+// Draw for each row of the table its mean, and one standard deviation to both sides; the used values are solid.
 function intervals(panel) {
   const values = new Map(panel.columns.map((column) => [column.name, column]));
   const sets = panel.intervals.map(([mean, variance]) => ({

@@ -1,5 +1,5 @@
-// Places boxes in layers: data flows along one axis, long lines run between the boxes, open parts are frames around theirs.
-// Sizes are pixels and are never scaled; only the distances between layers follow the width that there is.
+// Place boxes in layers: data flows along one axis, long lines run between the boxes, open parts are frames around
+// their boxes. Sizes are pixels and are never scaled; only the distances between layers adapt to the available width.
 
 import { PORT, across, portsOf, push, reorder, straighten, type Item, type Level, type Step } from "./crossings";
 
@@ -14,9 +14,9 @@ export interface Line {
   id: string;
   start: string;
   end: string;
-  // Room for what is written on the line.
+  // Room for the line's label.
   label?: { width: number; height: number };
-  // px from the next line at the same side of a box.
+  // px to the next line at the same side of a box.
   pitch?: number;
 }
 
@@ -30,7 +30,7 @@ export interface Frame {
 export interface Point {
   x: number;
   y: number;
-  // Whether a line goes through it at an angle, as under what is written on it.
+  // Whether a line may pass through it at an angle, as under a label.
   free?: boolean;
 }
 
@@ -52,14 +52,14 @@ export type Direction = "LR" | "TB";
 
 export interface Options {
   direction: Direction;
-  // What there is along the axis of the layers; distances grow up to it.
+  // Available length along the axis of the layers; distances grow up to it.
   room?: number;
 }
 
 const LEAST_GAP = 26; // px between layers
 const MOST_GAP = 110;
-const PADDING = 14; // px around what is in a frame
-const MARGIN = 12; // px around the picture: rings and what is saved are drawn outside their boxes
+const PADDING = 14; // px around the contents of a frame
+const MARGIN = 12; // px around the picture, because rings and saved tensors are drawn outside their boxes
 
 export function layout(boxes: Box[], lines: Line[], frames: Frame[], options: Options): Placed {
   const plan = new Plan(boxes, lines, frames, options);
@@ -93,12 +93,12 @@ class Plan {
     for (const frame of frames) push(this.under, this.around(frame.parent), frame);
   }
 
-  // The innermost frame that there is, from this one outwards.
+  // Return the innermost existing frame, from this one outwards.
   private around(frame: string | null): string | null {
     return frame !== null && this.frameById.has(frame) ? frame : null;
   }
 
-  // The item of a level that holds a box: the box, or the frame around it; null where the box is elsewhere.
+  // Return the item of a level that holds a box: the box, or the frame around it; null if the box is elsewhere.
   private holder(key: string, level: string | null): string | null {
     let inside = key;
     let frame = this.boxByKey.get(key)?.frame ?? null;
@@ -165,7 +165,7 @@ class Plan {
     this.along(level, rows, top);
   }
 
-  // Layers follow each other; what is left of the room goes between them.
+  // Put the layers one after the other; distribute the remaining room between them.
   private along(level: Level, rows: Item[][], top: boolean): void {
     const sizes = rows.map((row) => Math.max(0, ...row.map((item) => item.along)));
     const gaps = sizes.length - 1;
@@ -238,14 +238,15 @@ class Plan {
   }
 }
 
-// The piece of a line inside a frame takes the place of the end that the outer level gave it.
+// Insert the part of a line inside a frame in place of the end that the outer level gave it.
 function joined(outer: Point[], inner: Point[], turned: boolean): Point[] {
   const at = (point: Point | undefined) => (point ? (turned ? point.y : point.x) : 0);
   const entering = Math.abs(at(inner[0]) - at(outer.at(-1))) < Math.abs(at(inner.at(-1)) - at(outer[0]));
   return entering ? [...outer, ...inner] : [...inner, ...outer];
 }
 
-// The longest way from what nothing leads to; what leads only to one place stands right before it.
+// Assign layers by the longest path from items without predecessors; an item with a single successor goes right
+// before it.
 function layers(level: Level): void {
   const into = new Map<Item, Step[]>();
   const out = new Map<Item, Step[]>();
@@ -263,7 +264,7 @@ function layers(level: Level): void {
     let item = ready.shift();
     if (!item) {
       while (left[next] && done.has(left[next] as Item)) next += 1;
-      item = left[next]; // two frames that lead to each other: the earlier one comes first
+      item = left[next]; // two frames lead to each other: the earlier one comes first
     }
     if (!item || done.has(item)) continue;
     done.add(item);
@@ -291,10 +292,10 @@ function layers(level: Level): void {
   }
   const last = Math.max(0, ...level.items.map(({ layer }) => layer));
   for (const item of level.items) if (item.pinned === "last") item.layer = Math.max(item.layer, last);
-  for (const item of level.items) item.layer *= 2; // labels stand between
+  for (const item of level.items) item.layer *= 2; // labels go between
 }
 
-// Gives a line that passes layers a bend in each, and a label where it has one. Returns the layers.
+// Add a bend for each layer that a line passes, and a label if it has one. Return the layers.
 function bends(level: Level, lines: Line[], turned: boolean): Item[][] {
   const rows: Item[][] = [];
   const put = (item: Item) => (rows[item.layer] ??= []).push(item);
@@ -338,10 +339,10 @@ function bends(level: Level, lines: Line[], turned: boolean): Item[][] {
   return rows;
 }
 
-// The line through points as a path: level at each point, curved between them.
+// Return the line through points as an SVG path: level at each point, curved between points.
 export function path(points: Point[], direction: Direction, shift = 0): string {
   const turned = direction === "TB";
-  // Along and across, so that both directions are one.
+  // Use coordinates along and across, so that both directions share the code.
   const moved = points.map(({ x, y, free }) => (turned ? { u: y, v: x + shift, free } : { u: x, v: y + shift, free }));
   const write = (u: number, v: number) => (turned ? `${round(v)} ${round(u)}` : `${round(u)} ${round(v)}`);
   const slope = (index: number): number => {

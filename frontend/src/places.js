@@ -15,7 +15,7 @@ export class Places {
     this.measure();
   }
 
-  // Variables from before that nothing here uses are one box, until somebody wants to see each.
+  // Earlier variables that the recording does not use form one box, until the learner opens it.
   choice() {
     const some = this.story.tensors.filter((t) => t.idle).length;
     const words = `Show ${some === 1 ? "the tensor" : `each of the ${some} tensors`} from before that nothing here uses`;
@@ -98,7 +98,7 @@ export class Places {
         ...(rest.length ? [this.lump(`and ${rest.length} smaller`, sumOf(rest))] : []),
         ...(idle.length ? [this.lump(`${idle.length} not used here`, sumOf(idle), true)] : []),
       );
-      this.putting = true; // returns the focus only
+      this.putting = true; // only returns the focus
       if (focused && area.row.contains(focused)) focused.focus({ preventScroll: true });
       this.putting = false;
       area.tallest = Math.max(area.tallest, area.row.offsetHeight);
@@ -123,7 +123,7 @@ export class Places {
     );
   }
 
-  // `roomy`: there is room for the names of small ones.
+  // `roomy`: whether there is room for the names of small boxes.
   box(tensor, roomy) {
     const least = roomy && tensor.name ? Math.min(110, Math.max(70, 14 + tensor.name.length * LETTER_WIDTH)) : LEAST;
     const width = Math.max(least, tensor.taken * this.perByte - GAP), small = tensor.taken * this.perByte - GAP < least;
@@ -143,7 +143,7 @@ export class Places {
     return box;
   }
 
-  // `aside`: not drawn to scale, because it may be larger than all that matters here.
+  // `aside`: not drawn to scale, because it may be larger than everything relevant.
   lump(words, bytes, aside = false) {
     const length = bytes * this.perByte - GAP, width = aside ? 150 : Math.max(150, length), dashed = aside || length < 150 ? " al-tiny" : "";
     return h("div", { class: `al-box al-lump${dashed}`, style: `width:${width}px` }, h("span", { text: words }), h("span", { text: bytesWords(bytes) }));
@@ -162,7 +162,7 @@ export function lookOf({ name, simulated }) {
   return name === "cpu" ? "al-on-cpu" : simulated ? "al-on-sim" : "al-on-gpu";
 }
 
-// The largest of 1, 2, 5, 10, 20, … 512, 1024 … of a unit that is at most `most`.
+// Return the largest of 1, 2, 5, 10, 20, … 512, 1024 … of a unit that is at most `most`.
 function roundBytes(most) {
   const unit = [2 ** 30, 2 ** 20, 2 ** 10, 1].find((u) => most >= u) ?? 1;
   const found = [500, 200, 100, 50, 20, 10, 5, 2, 1].find((n) => n * unit <= most);

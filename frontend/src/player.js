@@ -2,19 +2,19 @@
 import { clamp } from "./dom.js";
 import { beatsOf } from "./unpack.js";
 
-// How many steps there are; the frames of a big trace come as columns.
+// Return the number of steps; the frames of a big trace are stored as columns.
 export function stepCount(model) {
   const { frames } = model.get("data");
   return frames.length ?? frames.node.length;
 }
 
-// The last step, or the one where an open question stands.
+// Return the last step, or the step at which a question is open.
 export function lastStep(model) {
   const ids = model.get("asked")?.split(" ") ?? [], open = (model.get("questions") ?? []).filter(({ id }) => ids.includes(id));
   return Math.max(0, Math.min(stepCount(model) - 1, ...open.map(({ until }) => until)));
 }
 
-// The frames at which Next and playing stop: the end of each beat where there are beats, else every one.
+// Return where Next and playing stop: at the end of each beat if there are beats, else at every frame.
 export function nextStop(model, step) {
   const beats = beatsOf(model.get("data"));
   const found = beats.find(({ last }) => last > step);
@@ -28,7 +28,7 @@ export function previousStop(model, step) {
   return now > 0 ? beats[now - 1].last : 0;
 }
 
-// Whoever goes to a step stays there: playing ends.
+// Go to a step and end playing.
 export function goTo(model, step) {
   const target = clamp(step, 0, lastStep(model));
   if (target === model.get("step")) return;
@@ -43,13 +43,13 @@ export function setPlaying(model, playing) {
   model.save_changes();
 }
 
-// While it plays, a sentence a second would never let a screen reader finish. Where it stops is read out: the caller
-// writes the sentence anew.
+// While it plays, a sentence a second would never let a screen reader finish. At the end, the caller rewrites the
+// sentence so that it is read out.
 export function quietWhilePlaying(sentence, model) {
   sentence.setAttribute("aria-live", model.get("playing") ? "off" : "polite");
 }
 
-// How many numbers travel in the beat that is shown: as many times an interval passes.
+// Return how many numbers move in the current beat: playing waits that many intervals.
 function numbersAt(model) {
   const beats = beatsOf(model.get("data")), step = model.get("step"), beat = beats.find(({ first, last }) => first <= step && step <= last);
   return beat?.phase === "backward" ? Math.min(2, Math.max(1, beat.parts.length)) : 1;

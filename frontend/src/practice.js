@@ -1,4 +1,5 @@
-// Be the engine (practice/session.py): the pass waits for the learner, and a wrong answer is carried out beside the right run.
+// Be the engine (practice/session.py): the pass waits for the learner, and a wrong answer is carried out next to the
+// right run.
 import { h, prose, reducedMotion, svgEl } from "./dom.js";
 import { agree, parse, parseShape } from "./answers.js";
 import { openQuestions } from "./ask.js";
@@ -8,7 +9,7 @@ import { startClock } from "./player.js";
 import { entry } from "./entry.js";
 
 const WORDS = { who: "which node", what: "what is sent", how: "how it arrives", then: "what is left", value: "values" };
-const PAUSE = 450; // ms between two steps that nobody is asked about
+const PAUSE = 450; // ms between two steps without a question
 
 class Practice {
   constructor(model) {
@@ -21,12 +22,12 @@ class Practice {
     this.said = h("div", { class: "al-askedsaid", role: "status", "aria-live": "polite" });
     this.place = h("div");
     this.element = h("div", { class: "al-ask al-practice", role: "group", "aria-label": "Practice", tabindex: "-1" }, this.heading(), this.place, this.said);
-    // Keys that are used here are no steps.
+    // Keys used here must not step.
     this.element.addEventListener("keydown", (event) => event.key === "Escape" || event.stopPropagation());
     this.element.focus = (options) => (this.field ?? this.form ?? this.done ?? this.place).focus(options);
     this.now ? this.put() : this.finish();
     const before = this.all[this.all.length - this.open.length - 1], reply = before && this.replies()[before.id];
-    // Who answers at once has been told something newer by then.
+    // If the learner has answered meanwhile, there is already a newer text.
     if (reply) setTimeout(() => this.said.hasChildNodes() || this.say(h("p", { class: reply.right ? "al-right" : "", text: `${reply.shown ? "" : "Right. "}${before.said}` })), 60);
   }
 
@@ -48,7 +49,7 @@ class Practice {
     return closed.get(this.model) ?? true;
   }
 
-  // The question, and what it is answered with.
+  // Show the question and the form for its answer.
   put() {
     const { form, text, choices, hint, formulas } = this.now, { help } = this.facts;
     const asked = h("p", { class: "al-asked", id: "al-decision" }, prose(text));
@@ -78,7 +79,7 @@ class Practice {
     this.field?.focus();
   }
 
-  // A card was clicked, or Enter pressed on it.
+  // Called when a card was clicked, or Enter pressed on it.
   chosen(id) {
     if (this.now?.form !== "node" || this.astray) return;
     const node = this.graph.nodeById.get(id);
@@ -118,12 +119,12 @@ class Practice {
     this.keep({ ...before, right: false, over: true, shown: true });
   }
 
-  // What nobody is asked about is played, step by step. A new answer has another view, which sees what was hidden.
+  // Steps without a question are played, one by one. A new answer creates another view, which sees what was hidden.
   keep(reply) {
     const { model, now } = this;
     model.set("replies", { ...this.replies(), [now.id]: reply });
     if (reply.over) {
-      model.set("selected", ""); // Details follow the steps again
+      model.set("selected", ""); // so that Details follow the steps again
       model.set("asked", this.open.slice(1).map(({ id }) => id).join(" "));
       const next = openQuestions(model)[0]?.until ?? Infinity, { frames } = model.get("data");
       playOn(model, now.until, Math.min(next, (frames.length ?? frames.node.length) - 1));
@@ -131,7 +132,7 @@ class Practice {
     model.save_changes();
   }
 
-  // The learner's rule to its consequence, beside the right run.
+  // Run the learner's rule up to its consequence, next to the right run.
   carryOut(given, words, wrong) {
     const { now } = this, off = typeof given === "number" && !now.whole ? given - now.answer : 0;
     const ends = wrong ? wrong.ends : Object.entries(now.spread).map(([name, [slope, end]]) => [name, fourDigits(end + slope * off), fourDigits(end)]);
@@ -162,7 +163,7 @@ class Practice {
     this.element.focus();
   }
 
-  // The graph was drawn: cards answer, and show what the learner's run has in them.
+  // After drawing the graph: make cards clickable, and show the values of the learner's run.
   drawn(graph) {
     this.graph = graph;
     const of = (event) => event.target.closest?.(".al-node");
@@ -196,7 +197,7 @@ class Practice {
     this.place.replaceChildren(this.done);
   }
 
-  // What the kernel knows of the level when the graph is done: how often it was right, and which is next.
+  // Show the kernel's data about the level when the graph is done: how often it was right, and which level is next.
   told() {
     const { level, yours, next } = this.model.get("practice"), live = this.model.get("live") !== false;
     if (!this.done || !level || !live) return;
@@ -222,14 +223,14 @@ class Practice {
   }
 }
 
-const closed = new WeakMap(); // whose program is folded away
+const closed = new WeakMap(); // models whose program is folded away
 
 // Mirror of `alike` in practice/decision.py.
 export function near(given, right, tolerance) {
   return Math.abs(given - right) <= tolerance * (Math.abs(right) > 1e-6 ? Math.abs(right) : 0.5);
 }
 
-// Four digits, as `words` in practice/decisions.py.
+// Return a number with four digits, like `words` in practice/decision.py.
 function fourDigits(item) {
   return String(Number(item.toPrecision(4)));
 }
@@ -238,7 +239,7 @@ function playOn(model, from, to) {
   if (reducedMotion() || to <= from) return void model.set("step", to);
   let step = from;
   const next = () => {
-    if (model.get("step") !== step || step >= to) return; // somebody went elsewhere
+    if (model.get("step") !== step || step >= to) return; // the learner went elsewhere
     model.set("step", (step += 1));
     model.save_changes();
     setTimeout(next, PAUSE);
@@ -253,7 +254,7 @@ function endsTable(ends) {
   return h("div", { class: "al-scroll al-named", role: "group", tabindex: "0", "aria-label": "Where it ends" }, h("table", { class: "al-finals" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)));
 }
 
-// Gradient descent by either rule, step by step.
+// Draw gradient descent by either rule, step by step.
 function descent(walks, rule) {
   const right = walks?.right, mine = walks?.[rule];
   if (!right || !mine?.length) return null;

@@ -1,9 +1,9 @@
-// A prediction: a question answered before anything runs. Needs of a host only get, set, save_changes, on and off.
+// A prediction: a question answered before code runs. Its host only needs get, set, save_changes, on and off.
 import { followTheme, h, prose, rootIn } from "./dom.js";
 import { entry } from "./entry.js";
 
 const SURE = ["a guess", "unsure", "fairly sure", "certain"];
-let questions = 0; // the radio buttons of one question share a name that no other question has
+let questions = 0; // for a group name of radio buttons that no other question has
 
 function isNumber(text) {
   return /^[[(]/.test(text) || (text !== "" && Number.isFinite(Number(text.replaceAll(",", ""))));
@@ -19,9 +19,9 @@ class Question {
     const choice = this.kind === "choice";
     const done = (event) => {
       if (event.key === "Enter" && (this.kind !== "words" || event.ctrlKey)) this.submit(event);
-      if (choice && event.key === " ") setTimeout(() => this.submit(event, false)); // once it is checked, which the space bar does after this
+      if (choice && event.key === " ") setTimeout(() => this.submit(event, false)); // after Space has checked it
     };
-    const goes = (event) => event.key === "Tab" && this.submit(event, false); // so that the next stop is how sure one is
+    const goes = (event) => event.key === "Tab" && this.submit(event, false); // so that the next tab stop is the confidence
     const leaves = (event) => this.fields.contains(event.relatedTarget) || this.submit(event, false);
     this.fields = h("fieldset", { onkeydown: goes, onkeyup: done, onfocusout: leaves }, h("legend", {}, h("strong", { text: this.kind === "words" ? "In your own words " : "Predict " }), prose(model.get("question"))),
       this.inputs.map((input) => h("label", {}, choice ? [input, h("span", {}, prose(input.value))] : input)));
@@ -64,8 +64,8 @@ class Question {
     return this.kind === "choice" ? (this.inputs.find((input) => input.checked)?.value ?? "") : this.inputs[0].value.trim();
   }
 
-  // A click on a choice is an answer at once. By keyboard the arrows go through the choices, so that the answer is where one presses
-  // Enter or the space bar, or leaves; the same for what is typed.
+  // A click on a choice submits it. With the keyboard, arrows move through the choices, so Enter, Space or leaving
+  // submits; the same for typed answers.
   submit(event, prevent = true) {
     if (prevent) event.preventDefault();
     const answer = this.chosen();
@@ -74,7 +74,7 @@ class Question {
     else this.keep("answer", answer);
   }
 
-  // On a page without a kernel, what there is to say to this answer; undefined where nothing was compared yet.
+  // Return the text for this answer on a page without a kernel; undefined if there is no outcome yet.
   said(answer) {
     const verdicts = this.model.get("verdicts") ?? {}, value = (text) => Number(text.replaceAll(",", ""));
     const same = Object.keys(verdicts).find((key) => key && (key === answer || (this.kind === "number" && value(key) === value(answer))));

@@ -1,5 +1,5 @@
-// A recorded run again with other numbers, on a page: for the operations in RULES, on the numbers that the trace keeps. The same in Python, for all
-// operations, is trace/questions/what_if.py. A tensor is { shape, data }, data flat.
+// Rerun a recording with other numbers on a page: for the operations in RULES, with the numbers in the trace.
+// trace/questions/what_if.py does the same in Python for all operations. A tensor is { shape, data }, data flat.
 
 const sizeOf = (shape) => shape.reduce((product, size) => product * size, 1);
 const tensor = (shape, data) => ({ shape, data });
@@ -21,7 +21,7 @@ function commonShape(a, b) {
   });
 }
 
-// For each number of `big` its place in `small`, which was broadcast to it.
+// Return, for each number of `big`, its position in `small`, which was broadcast to it.
 function placesIn(small, big) {
   return Array.from({ length: sizeOf(big) }, (_, flat) => {
     let rest = flat, place = 0, stride = 1;
@@ -40,7 +40,7 @@ function spread(a, shape) {
   return tensor(shape, places.map((place) => a.data[place]));
 }
 
-// What was broadcast is added up.
+// Sum over the dimensions that were broadcast.
 function summedTo(a, shape) {
   const sum = full(shape, 0), places = placesIn(shape, a.shape);
   a.data.forEach((x, i) => (sum.data[places[i]] += x));
@@ -80,7 +80,7 @@ function productBack(g, [a, b]) {
   return [tensor(a.shape, product(own, transposed(right)).data), tensor(b.shape, product(transposed(left), own).data)];
 }
 
-// The shape that a reduction would have with keepdim=True.
+// Return the shape that a reduction would have with keepdim=True.
 function keptShape(shape, { dim }) {
   const dims = dim === undefined || dim === null || (Array.isArray(dim) && !dim.length) ? null : [dim].flat().map((d) => (d + shape.length) % shape.length);
   return shape.map((size, i) => (!dims || dims.includes(i) ? 1 : size));
@@ -89,7 +89,7 @@ function keptShape(shape, { dim }) {
 const reduction = ([a], attrs, shape) => tensor(shape, summedTo(a, keptShape(a.shape, attrs)).data);
 const reduced = (g, [a], attrs) => [spread(tensor(keptShape(a.shape, attrs), g.data), a.shape)];
 const share = ([a], shape) => sizeOf(shape) / sizeOf(a.shape);
-const other = (b, attrs) => b ?? tensor([], [attrs.other]); // a number that is no operand
+const other = (b, attrs) => b ?? tensor([], [attrs.other]); // a number instead of an operand
 const two = (f, back) => ({ run: ([a, b], attrs) => both(a, other(b, attrs), (x, y) => f(x, y, attrs)), back: (g, [a, b], attrs) => back(g, a, other(b, attrs), attrs) });
 const one = (f, slope) => ({ run: ([a]) => each(a, f), back: (g, [a], attrs, result) => [both(g, both(a, result, slope), (x, y) => x * y)] });
 const times = (a, b) => both(a, b, (x, y) => x * y);
@@ -128,8 +128,9 @@ export const RULES = {
   detach: { run: ([a]) => a, back: (g) => [full(g.shape, 0)] },
 };
 
-// Runs a trace with other numbers. The gradients of its last pass are the result's `gradients`. edits: node id -> a tensor, or of an update { lr }. Returns what became of the nodes that changed, by id, and
-// throws Unknown where something on the way cannot be run again.
+// Run a trace with other numbers. edits: node id -> a tensor, or { lr } for an update. Return the new values of the
+// changed nodes by id, with the gradients of the last pass in `gradients`; throw Unknown if an operation in between
+// cannot be run again.
 export function replay(trace, edits) {
   const into = new Map(), node = (id) => trace.nodes[Number(id.slice(1))], values = new Map(), held = new Map(), grads = new Map();
   for (const edge of trace.edges) into.set(edge.child, [...(into.get(edge.child) ?? []), edge].sort((a, b) => a.slot - b.slot));
@@ -149,7 +150,7 @@ export function replay(trace, edits) {
     if (!(into.get(id) ?? []).some(({ parent }) => changed(parent))) return;
     values.set(id, rounded(id, ruleOf(id).run(operands(id), node(id).attrs, node(id).shape)));
   };
-  // All gradients of one pass, or null where nothing that has to do with it has changed.
+  // Return all gradients of one pass, or null if nothing that affects it has changed.
   const backward = (run) => {
     const found = new Map(trace.frames.filter((f) => f.run === run && f.event === "seed").map(({ node: id, value: seed }) => [id, tensorOf(seed)]));
     const way = trace.frames.filter((f) => f.run === run && f.event === "contribution" && f.edge);
@@ -195,6 +196,6 @@ export function replay(trace, edits) {
     }
   }
   const runs = trace.frames.filter(({ event }) => event === "contribution").map(({ run }) => run), last = runs.at(-1);
-  values.gradients = last === undefined ? null : (grads.get(last) ?? backward(last)); // of the last pass, null where none changed
+  values.gradients = last === undefined ? null : (grads.get(last) ?? backward(last)); // of the last pass; null if none changed
   return values;
 }

@@ -1,4 +1,4 @@
-// The parts of a drawn graph, and what is true of them after a step.
+// The parts of a drawn graph, and their state after a step.
 import type { Drawn } from "./card";
 import type { Point } from "./placement";
 import type { Folded, Link, Part, TraceEdge, TraceNode, Value } from "./types";
@@ -57,7 +57,7 @@ export interface LineBox {
   g: SVGElement;
   edge: Link;
   line: SVGPathElement;
-  back: SVGPathElement | null; // where gradients have a lane of their own
+  back: SVGPathElement | null; // if gradients have a lane of their own
   head: SVGElement;
   backHead: SVGElement | null;
   pill: SVGElement | null;
@@ -72,7 +72,7 @@ export interface LineBox {
   look: unknown[] | null;
 }
 
-// Whether `look` is another than the part was last drawn with; drawing only what changed keeps big graphs quick.
+// Return whether `look` differs from the part's last look; drawing only changes keeps big graphs fast.
 export function differs(part: { look: unknown[] | null }, look: unknown[]): boolean {
   const before = part.look;
   const same = before !== null && before.length === look.length && look.every((value, i) => value === before[i]);

@@ -1,5 +1,5 @@
-// A notebook that is scrolled goes on scrolling when a pane with a scroll bar comes under the resting pointer. The pane scrolls by the
-// wheel once the pointer has moved in it, or the keyboard is in it.
+// Keep scrolling the notebook when a scrollable pane moves under a pointer at rest. The pane scrolls by wheel only
+// after the pointer has moved in it, or while it has the keyboard focus.
 export function passWheel(pane) {
   let meant = false;
   pane.addEventListener("pointermove", (event) => (meant ||= Boolean(event.movementX || event.movementY)));
@@ -19,7 +19,8 @@ export function passWheel(pane) {
 
 const LINE = 16; // px
 
-// What scrolls around an element: the notebook's panel, or the page. Widgets may be inside a shadow root.
+// Return the scrolling element around an element: the notebook's panel, or the page. Widgets may be inside a shadow
+// root.
 function scroller(element) {
   for (let at = above(element); at && at !== document.documentElement; at = above(at)) {
     if (at.scrollHeight > at.clientHeight && /auto|scroll/.test(getComputedStyle(at).overflowY)) return at;

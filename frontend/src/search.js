@@ -1,13 +1,13 @@
-// Opening and closing all parts at once, and finding nodes and parts by what is written on them.
+// Open and close all parts at once, and find nodes and parts by their texts.
 import { h } from "./dom.js";
 import { madeOf } from "./states.js";
 import { grouped, shapeWords } from "./values.js";
 
-export const MOST_BOXES = 500; // "Expand all" stops before more
+export const MOST_BOXES = 500; // "Expand all" stops before more boxes than this
 
 const SHAPE = /([[(])?(\d+(?:\s*[,x×]\s*\d+)+|(?<=[[(])\d+)\s*,?\s*[\])]?/g;
 
-// Words, and the shapes among them: (64, 3, 7, 7) is the whole shape, 64x3 a part of one.
+// Split a search into words and shapes: (64, 3, 7, 7) is the whole shape, 64x3 a part of one.
 function askedFor(text) {
   const shapes = [];
   const rest = text.toLowerCase().replace(SHAPE, (_, bracket, sizes) => {
@@ -23,7 +23,7 @@ function fits(shape, { sizes, whole }) {
 }
 
 export class Finder {
-  // actions: show(id) opens what hides a node or part and focuses it; open(ids) opens these parts and no others.
+  // actions: show(id) opens the parts that hide a node or part and focuses it; open(ids) opens exactly these parts.
   constructor(trace, folding, actions) {
     Object.assign(this, { trace, folding, actions, found: [], at: -1 });
     this.input = h("input", {
@@ -60,7 +60,7 @@ export class Finder {
     this.look();
   }
 
-  // From the outside in, as long as the picture can still be taken in.
+  // Open parts from the outside in, as long as the picture stays manageable.
   openAll() {
     const { parts, chains } = this.folding, depths = [...new Set(parts.map(({ id }) => chains.get(id).length))];
     let open = [];

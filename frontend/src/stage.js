@@ -1,7 +1,8 @@
-// What all widgets that are stepped have around them: a root that is one stop of the Tab key, the sentence about the step, listeners that go with the view.
+// Shared by all widgets with steps: a root that is one tab stop, the sentence about the step, listeners that are
+// removed with the view.
 import { followTheme, h, rootIn } from "./dom.js";
 
-// A sentence that is read out when it changes.
+// Return an element whose text is read out when it changes.
 export function sentenceBox() {
   return h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
 }
@@ -12,7 +13,8 @@ export function stage(el, name, label, ...inside) {
   return root;
 }
 
-// Hears of changes, sizes and the theme until what is returned is called. What is told of `data` that this view does not show is the next view's.
+// Listen to changes, sizes and the theme until the returned function is called. Changes of `data` that this view does
+// not show belong to the next view.
 export function attend(el, root, model, changes, resized) {
   const data = model.get("data"), handlers = Object.entries(changes).map(([name, act]) => [name, (message) => model.get("data") === data && act(message)]);
   for (const [name, handler] of handlers) model.on(name, handler);

@@ -1,9 +1,9 @@
-// What is true after frame `index` of a trace. `statesAt` is the same function as Trace.states in trace/model.py.
+// The state after frame `index` of a trace. `statesAt` is the same function as Trace.states in trace/model.py.
 import { rehearsed, stateWord } from "./moods.js";
 import { isZero } from "./values.js";
 
-// Where each node, edge and part occurs among the frames, found once: what is true after any frame is then a search in
-// a short list, so stepping takes as long in a graph of 100,000 nodes as in one of ten.
+// Where each node, edge and part occurs among the frames, found once: the state after any frame is then a search in a
+// short list, so a step takes as long in a graph of 100,000 nodes as in one of ten.
 class Timeline {
   constructor(trace) {
     this.trace = trace;
@@ -15,27 +15,27 @@ class Timeline {
     this.sent = new Map();
     this.freed = new Map();
     this.starts = []; // first frames of the backward passes
-    this.changes = new Map(); // of a node's state: [frame, state, where its gradient stands]
+    this.changes = new Map(); // of a node's state: [frame, state, position of its gradient]
     this.log = []; // the same in order: [node, frame, state before, state]
-    this.fresh = new Map(); // node -> frames at which a pass that goes to it again begins
-    this.why = new Map(); // node -> [frame, why no gradient comes to it from then on]
+    this.fresh = new Map(); // node -> frames at which a pass that reaches it again begins
+    this.why = new Map(); // node -> [frame, why it gets no gradient from then on]
     this.lastForward = -1;
     this.follow();
     for (const { index, event, node, receiver, edge, phase } of trace.frames) {
       if (phase === "forward") this.lastForward = index;
       const ran = event === "compute" || (event === "error" && this.nodes.get(node)?.error); // a failed operation has no result
       if (ran && !this.computed.has(node)) this.computed.set(node, index);
-      if (event === "update") for (const id of [node, receiver]) this.computed.set(id, index); // a leaf as it is from here on
+      if (event === "update") for (const id of [node, receiver]) this.computed.set(id, index); // the leaf's state from here on
       if (event === "free" && !this.freed.has(node)) this.freed.set(node, index);
       if (receiver !== null) push(this.received, receiver, index);
       if (edge !== null) push(this.sent, edge, index);
     }
   }
 
-  // Mirror of Trace.states, for all frames at once. A gradient stands in a frame's `total`, BEFORE the first frame in
-  // `grad_before`, or nowhere (GONE).
+  // Mirror of Trace.states, for all frames at once. A gradient is found in a frame's `total`, in `grad_before`
+  // (BEFORE the first frame), or nowhere (GONE).
   follow() {
-    const held = new Map(); // node -> state and place of what its `.grad` holds
+    const held = new Map(); // node -> state and position of the content of its `.grad`
     const start = ({ id, grad_before: before }) => (before ? [isZero(before) ? "zero" : "accumulated", BEFORE] : ["none", GONE]);
     const now = (id) => (this.changes.get(id)?.at(-1).slice(1) ?? start(this.nodes.get(id)));
     const change = (id, index, state, place) => {
@@ -62,7 +62,7 @@ class Timeline {
       }
       for (const id of dropped) change(id, index, "freed", GONE);
       if (receiver === null) continue;
-      // What is kept by retain_grad outlives its buffer.
+      // A gradient kept by retain_grad outlives its buffer.
       const kept = event === "free" && state !== "freed", gone = ["none", "never", "freed"].includes(state);
       const place = kept ? now(receiver)[1] : gone ? GONE : index;
       change(receiver, index, state, place);
@@ -79,7 +79,7 @@ class Timeline {
     return (this.computed.get(id) ?? -1) <= index && this.nodes.has(id) && !this.trace.later?.has(id); // `later`: a question hides it
   }
 
-  // [state, where the gradient stands] of a node.
+  // Return [state, position of the gradient] of a node.
   at(id, index) {
     const list = this.changes.get(id) ?? [], found = lastUpTo(list, index, (change) => change[0]);
     if (found >= 0) return list[found].slice(1);
@@ -91,13 +91,13 @@ class Timeline {
     return this.at(id, index)[0];
   }
 
-  // The gradient a node holds. What is freed is gone.
+  // Return the gradient that a node holds; a freed gradient is gone.
   gradient(id, index) {
     const place = this.at(id, index)[1];
     return place === GONE ? null : place === BEFORE ? this.nodes.get(id).grad_before : this.trace.frames[place].total;
   }
 
-  // The last gradient that came to a node in its pass, also where it was passed on since and is gone.
+  // Return the last gradient that came to a node in its pass, even if it was passed on and freed since.
   latest(id, index) {
     const list = this.changes.get(id) ?? [];
     for (let i = lastUpTo(list, index, (change) => change[0]); i >= 0; i -= 1) {
@@ -109,21 +109,21 @@ class Timeline {
     return this.nodes.get(id).grad_before;
   }
 
-  // Why no gradient comes to a node in this pass; mirror of Trace.why_never.
+  // Return why no gradient comes to a node in this pass; mirror of Trace.why_never.
   whyNever(id, index) {
     if (this.state(id, index) !== "never") return "";
     const list = this.why.get(id) ?? [], found = lastUpTo(list, index, (why) => why[0]);
     return found < 0 ? "" : list[found][1];
   }
 
-  // What the learner's code calls the gradient that `grad()` has handed back, "" when that is not known.
+  // Return the learner's variable for the gradient that `grad()` returned, "" if not known.
   returnedAs(id, index) {
     const [state, place] = this.at(id, index);
     return state === "returned" ? this.trace.frames[place].name : "";
   }
 
-  // "" (not saved yet), "alive", "modified" or "freed". What was freed and no frame says when: a graph looked at
-  // afterwards has lost it from the start; that of a recording was thrown away in the end.
+  // Return "" (not saved yet), "alive", "modified" or "freed". If no frame says when a tensor was freed: a graph
+  // traced afterwards lacks it from the start; a recording lost it at the end.
   savedState(id, index) {
     const saved = this.saved.get(id), freed = this.freed.get(saved.node), { frames, meta } = this.trace;
     const since = freed ?? (saved.state !== "freed" ? Infinity : meta.source === "recording" ? frames.length - 1 : 0);
@@ -132,8 +132,8 @@ class Timeline {
     return saved.state === "modified" && index >= this.lastForward ? "modified" : "alive";
   }
 
-  // "" (nothing yet), "forward" (the child is computed), "backward" (a gradient went along it, in this pass or in the
-  // last one that came by).
+  // Return "" (nothing yet), "forward" (the child is computed), or "backward" (a gradient went along it, in this pass
+  // or the last one that used it).
   edge(id, index) {
     const list = this.sent.get(id) ?? [], found = lastUpTo(list, index), { child } = this.edges.get(id);
     const again = this.fresh.get(child) ?? [], begun = again[lastUpTo(again, index)] ?? -1;
@@ -141,8 +141,8 @@ class Timeline {
     return { state: this.isComputed(child, index) ? "forward" : "", sent: null };
   }
 
-  // How far a closed part is: how many of its operations are computed; its gradients are "none" (not yet), "never" (in
-  // all of it), "contribution" (some work is left in its pass), "returned" or "accumulated".
+  // Return the progress of a closed part: how many of its operations are computed; its gradients are "none" (not
+  // yet), "never" (in all of it), "contribution" (its pass is not finished), "returned" or "accumulated".
   part(id, index) {
     const { computed, backward, quiet } = this.parts.get(id), { frames } = this.trace;
     const found = lastUpTo(backward, index), last = frames[backward[found]], next = frames[backward[found + 1]];
@@ -152,7 +152,7 @@ class Timeline {
     return { computed: lastUpTo(computed, index) + 1, state };
   }
 
-  // `around(id)`: the parts that a node is in, as one list for each innermost part.
+  // `around(id)`: the parts that contain a node, as one list per innermost part.
   sortParts(ids, around) {
     this.parts = new Map(ids.map((id) => [id, { computed: [], backward: [], wants: 0, none: 0, never: 0, quiet: [] }]));
     for (const { id, kind, requires_grad } of this.trace.nodes)
@@ -172,7 +172,7 @@ class Timeline {
   }
 }
 
-// One operation in a part goes from one state to another: notes from when on all of them are "none" or "never".
+// Update a part when one operation changes its state; note from when on all its operations are "none" or "never".
 function turn(part, index, before, state) {
   if (before in part) part[before] -= 1;
   if (state in part) part[state] += 1;
@@ -186,7 +186,7 @@ function push(map, key, item) {
   else map.set(key, [item]);
 }
 
-// Place of the last entry that is at most `limit`, or -1; the list is sorted.
+// Return the index of the last entry that is at most `limit`, or -1; the list is sorted.
 function lastUpTo(list, limit, of = (item) => item) {
   let low = 0, high = list.length;
   while (low < high) {
@@ -207,12 +207,12 @@ export function timelineOf(trace) {
 
 const perId = (find) => new Proxy({}, { get: (_, id) => find(id) });
 
-// Everything that is true after frame `index`, worked out when it is asked for. A trace without frames is shown as it is
-// in the end. `dimmed`: nodes that the FreezePanel has frozen since, and what only they lead to.
+// Return everything that is true after frame `index`, computed on demand. A trace without frames is shown in its
+// final state. `dimmed`: nodes frozen in the FreezePanel, and those that only lead to them.
 export function momentAt(trace, index, dimmed = new Set()) {
   const line = timelineOf(trace), over = !trace.frames.length, kept = (id) => line.nodes.get(id).grad;
-  const frozen = (id) => dimmed.has(id) && line.nodes.get(id).kind !== "data"; // data has no gradient to lose
-  // The `.grad` of an earlier pass is there, also while a rehearsal says what would be.
+  const frozen = (id) => dimmed.has(id) && line.nodes.get(id).kind !== "data"; // data never has a gradient
+  // The `.grad` of an earlier pass is real, even while a dry run describes what would happen.
   const wordOf = (id) => stateWord(line.state(id, index), line.returnedAs(id, index), rehearsed(trace) && line.at(id, index)[1] !== BEFORE);
   const inTheEnd = (id) => (!kept(id) ? "none" : isZero(kept(id)) ? "zero" : "accumulated");
   return {
@@ -232,7 +232,8 @@ function frozenWords({ kind }) {
   return kind === "op" ? "all that it is computed from is frozen now" : "it is frozen now";
 }
 
-// The step that is a node's own: where it was computed or changed; of a leaf, where its first gradient came. -1 where there is none.
+// Return a node's own step: where it was computed or changed; for a leaf, where its first gradient came. -1 if there
+// is none.
 export function ownStep({ frames }, id) {
   const own = frames.findIndex((f) => (f.node === id && ["compute", "update", "error"].includes(f.event)) || (f.event === "update" && f.receiver === id));
   return own < 0 ? frames.findIndex((f) => f.receiver === id && f.event !== "clear") : own;
@@ -248,12 +249,12 @@ export function gradientsAt(trace, index) {
 
 const neighbours = new WeakMap();
 
-// Why a node, a saved tensor or a step has no value; of a big trace `absent` says where its numbers are.
+// Return why a node, a saved tensor or a step has no value; for a big trace `absent` says where its numbers are.
 export function whyMissing(trace, record) {
   return record?.missing || trace.absent || "not kept";
 }
 
-// The edges that end at a node.
+// Return the edges that end at a node.
 export function edgesInto(trace, id) {
   if (!neighbours.has(trace)) {
     const found = new Map();
@@ -265,32 +266,32 @@ export function edgesInto(trace, id) {
 
 const named = ({ label, outputs }) => outputs.slice(1).filter((o, i) => ![`${label}[${i + 1}]`, `${o.name} of ${label}`].includes(o.label));
 
-// "a, b" where several results have names; mirror of Node.made.
+// Return "a, b" if several results have names; mirror of Node.made.
 export function madeOf(node) {
   return [node.label, ...named(node).map((o) => o.label)].join(", ");
 }
 
-// Where there are several, those that `madeOf` stands for; mirror of Node.results.
+// Return the results that `madeOf` stands for, if there are several; mirror of Node.results.
 export function resultsOf(node) {
   const { label, outputs } = node, own = named(node);
   return outputs.length && outputs[0].label !== label ? outputs : own.length ? [outputs[0], ...own] : [];
 }
 
-// The calls of modules that hold a leaf, where there are several; mirror of Trace.sharers.
+// Return the module calls that hold a leaf, if there are several; mirror of Trace.sharers.
 export function sharersOf(trace, node) {
   if (node.kind !== "leaf") return [];
   const labels = trace.groups.filter(({ holds }) => holds.includes(node.id)).map(({ path, call }) => (call === 1 ? path : `${path} (call ${call})`));
   return labels.length > 1 ? labels : [];
 }
 
-// What went along an edge in the pass that frame `index` belongs to, up to that frame; undefined when nothing did.
+// Return what went along an edge in the pass of frame `index`, up to that frame; undefined if nothing did.
 export function sentAlong(trace, id, index) {
   const { state, sent } = timelineOf(trace).edge(id, index);
   return state === "backward" ? sent : undefined;
 }
 
-// The gradient that has arrived at result `nr` of a node up to a step, in its pass: `.grad`, where it is kept, may hold that of other
-// passes as well.
+// Return the gradient that has arrived at result `nr` of a node in its pass, up to a step. (`.grad`, if it is kept,
+// may include other passes.)
 export function arrivedAt(trace, node, index, nr = 0) {
   const { run } = trace.frames[index], list = timelineOf(trace).received.get(node) ?? [];
   for (let i = lastUpTo(list, index); i >= 0; i -= 1) {
@@ -301,7 +302,8 @@ export function arrivedAt(trace, node, index, nr = 0) {
   return null;
 }
 
-// What frame `index` adds to: for "accumulate" `.grad` as it was, else what arrived earlier in the same pass, or null.
+// Return what frame `index` adds to: for "accumulate" the previous `.grad`, else what arrived earlier in the same
+// pass, or null.
 export function soFar(trace, index) {
   const now = trace.frames[index], leaf = now.event === "accumulate", line = timelineOf(trace);
   const list = line.received.get(now.receiver) ?? [];

@@ -1,4 +1,4 @@
-// How wide words are, and words that fit. The stack of fonts is the one of the style sheet.
+// Widths of texts, and texts cut to fit. The fonts are those of the style sheet.
 
 export const FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "Liberation Sans", sans-serif';
 
@@ -17,7 +17,7 @@ export function textWidth(text: string, size: number, weight = 400): number {
   return width;
 }
 
-// The words, cut with "…" where they are wider than `width`.
+// Return the text, cut with "…" if it is wider than `width`.
 export function fitted(text: string, width: number, size: number, weight = 400): string {
   if (textWidth(text, size, weight) <= width) return text;
   let low = 0;
@@ -30,12 +30,12 @@ export function fitted(text: string, width: number, size: number, weight = 400):
   return `${text.slice(0, low)}…`;
 }
 
-// A minus is as wide as a plus: "-2" is "−2" on a picture.
+// Use a minus sign as wide as a plus: "-2" becomes "−2" in a picture.
 export function signed(text: string): string {
   return text.replace(/(?<![\w.])-(?=[\d.])/g, "−");
 }
 
-// "4 × 2" of [4, 2]; "" of a single number.
+// Return "4 × 2" for [4, 2]; "" for a single number.
 export function sizes(shape: readonly number[] | null): string {
   return shape ? shape.join(" × ") : "";
 }

@@ -5,7 +5,7 @@ import type { Value } from "./types";
 const CELL = 8;
 const MOST_WIDE = 64;
 const MOST_HIGH = 32;
-const FEW = 64; // numbers of which a trace keeps each
+const FEW = 64; // up to this count a trace stores each number
 
 export interface Size {
   width: number;
@@ -18,14 +18,14 @@ function rowsAndColumns(shape: readonly number[]): [number, number] {
   return [shape.at(-2) ?? 1, shape.at(-1) ?? 1];
 }
 
-// The size of the picture of a tensor of this shape; of a big one a frame of about its proportions.
+// Return the size of the picture of a tensor of this shape; for a big one, of a frame with roughly its proportions.
 export function tileSize(shape: readonly number[]): Size {
   const [rows, columns] = rowsAndColumns(shape).map((size) => Math.max(1, Math.min(size, 200))) as [number, number];
   const cell = Math.min(CELL, MOST_WIDE / columns, MOST_HIGH / rows);
   return { width: Math.max(10, Math.round(columns * cell)), height: Math.max(8, Math.round(rows * cell)) };
 }
 
-// The numbers of a tensor as rows; null where there are too many to show, or they are not known.
+// Return the numbers of a tensor as rows; null if there are too many to show, or they are not known.
 export function cells(value: Value | null): number[][] | null {
   if (!value || value.data === null || value.data === undefined || value.shape.includes(0)) return null;
   const flat = [value.data].flat(Infinity) as unknown[];
@@ -37,7 +37,7 @@ export function cells(value: Value | null): number[][] | null {
   return Array.from({ length: rows }, (_, r) => flat.slice(r * columns, (r + 1) * columns).map(number));
 }
 
-// Whether a tensor has a picture: of one that is too large to keep there is only its shape.
+// Return whether a tensor has a picture; if its numbers are too many to store, only its shape is shown.
 export function hasTile(value: Value | null): boolean {
   return cells(value) !== null;
 }
@@ -46,7 +46,7 @@ export function largest(rows: number[][]): number {
   return Math.max(0, ...rows.flat().filter(Number.isFinite).map(Math.abs));
 }
 
-// How one number is painted: the class of its sign, and how strong it is.
+// Return how to paint one number: the class of its sign, and the strength.
 export function paint(number: number, top: number): { class: string; style: string } {
   if (!Number.isFinite(number)) return { class: "al-broken", style: "" };
   const part = top ? Math.min(1, Math.abs(number) / top) : 0;
@@ -56,7 +56,8 @@ export function paint(number: number, top: number): { class: string; style: stri
 
 export type Frame = "forward" | "backward" | "empty";
 
-// The picture of a value with its corner at (0, 0). `frame`: which way it flows; "empty": a place that waits.
+// Draw the picture of a value with its corner at (0, 0). `frame`: the direction of flow; "empty": a place for a later
+// value.
 export function tile(value: Value | null, size: Size, frame: Frame): SVGElement {
   const rows = frame === "empty" ? null : cells(value);
   const outline = svgEl("rect", { ...size, rx: 2, class: `al-tile al-tile-${frame}` });

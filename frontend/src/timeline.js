@@ -1,13 +1,13 @@
-// The line of time: what the host does, and for each device its copies, the kernels in its streams, its memory.
-// Elements are made once; zooming moves them, stepping changes their classes.
+// The timeline: the host's work, and for each device its copies, the kernels in its streams, its memory. Elements are
+// created once; zooming moves them, stepping changes their classes.
 import { HOLDS_STOPS, clamp, h, reducedMotion, svgEl } from "./dom.js";
 import { ticks } from "./charts.js";
 import { bytesWords, nameOfItem, timeWords } from "./measure.js";
 import { lookOf, titleOf } from "./places.js";
 
 const AXIS = 24, HEAD = 26, HOST = 34, COPY = 36, STREAM = 28, MEMORY = 74, PAD = 8;
-const UNREAD = { "aria-hidden": "true" }; // a listbox holds options: the other words in it are said elsewhere
-const LETTER = 7, MOST_WIDTH = 200_000, STRIDE = 26; // px; of a step at first
+const UNREAD = { "aria-hidden": "true" }; // a listbox holds only options, and its other texts are announced elsewhere
+const LETTER = 7, MOST_WIDTH = 200_000, STRIDE = 26; // px; STRIDE: initial width of a step
 
 export class Timeline {
   constructor(story, select) {
@@ -69,7 +69,7 @@ export class Timeline {
     this.gutter.append(h("div", { class: bold ? "al-rowname al-bold" : "al-rowname", style: `top:${y}px;height:${height}px`, text }));
   }
 
-  // One thing on the line that can be chosen.
+  // Return one selectable item on the timeline.
   option(item, ...kids) {
     const g = svgEl("g", { class: "al-item", role: "option", id: `al-item-${item.id}`, "aria-selected": "false", "data-id": item.id }, ...kids);
     g.addEventListener("click", () => this.select(item.id));
@@ -110,7 +110,7 @@ export class Timeline {
     return this.memories.find((m) => m.device.name === name)?.top ?? this.height;
   }
 
-  // An arrow from the host's side (top) to the device's, or back; its words where there is room.
+  // Draw an arrow from the host (top) to the device, or back, with its text if there is room.
   copy(copy, y) {
     const line = svgEl("path", { class: "al-copyline" }), head = svgEl("path", { class: "al-copyhead", d: "M0 0L-9 -4L-9 4Z" });
     const route = copy.origin === "cpu" || copy.target === "cpu" ? "" : `${copy.origin} → ${copy.target} `;
@@ -171,7 +171,7 @@ export class Timeline {
         peakWord.setAttribute("text-anchor", left ? "end" : "start");
         peakWord.setAttribute("y", Math.max(top, up(device.peak)) - 6);
         limit.setAttribute("d", near ? `M0 ${up(device.memory)}H${this.width}` : "");
-        // The limit's words keep clear of the peak's.
+        // Keep the limit's label clear of the peak's.
         limitWord.setAttribute("x", at < this.width / 2 ? this.width - 4 : 4);
         limitWord.setAttribute("text-anchor", at < this.width / 2 ? "end" : "start");
         limitWord.style.display = near && this.width > 2 * room + 24 * LETTER ? "" : "none";
@@ -195,7 +195,7 @@ export class Timeline {
     return g;
   }
 
-  // -- where things are ------------------------------------------------------------------------------------------------
+  // -- positions ----------------------------------------------------------------------------------------------------
   x(time) {
     return PAD + (time / this.end) * (this.width - 2 * PAD);
   }
@@ -236,7 +236,7 @@ export class Timeline {
     );
   }
 
-  // 1: in, -1: out, 0: everything is seen.
+  // 1: in, -1: out, 0: show everything.
   step(way, at = this.pane.clientWidth / 2) {
     const before = this.width, place = this.pane.scrollLeft + at;
     this.zoom = way === 0 ? 1 : this.zoom * 1.6 ** way;
@@ -284,14 +284,15 @@ export class Timeline {
     if (moved) this.follow(story.byId.get(about), x);
   }
 
-  // From the moment at which the host put it into the queue to where it begins.
+  // Draw a link from the moment at which the host queued it to its start.
   drawLink(item) {
     const mark = item && !item.origin && this.marks.find((m) => m.bar && m.item === item);
     this.link.setAttribute("d", mark ? `M${this.x(item.queued)} ${this.hostY + HOST - 4}L${this.x(item.start)} ${mark.y}` : "");
   }
 
-  // Words of copies, right or left of their arrows where there is room, and if possible clear of the line that says now;
-  // first those of the copy that matters. Returns where that line has to be broken for words all the same (y of the row).
+  // Place the labels of copies right or left of their arrows if there is room, and clear of the current-time line if
+  // possible; the selected copy's label first. Return where that line must still be interrupted for labels (y of the
+  // row).
   placeLabels(first, now) {
     const taken = new Map();
     for (const [mark, { start, end }] of this.spans) (taken.get(mark.row) ?? taken.set(mark.row, []).get(mark.row)).push([start, end, mark]);
@@ -312,7 +313,7 @@ export class Timeline {
   follow(item, x) {
     const seen = [this.pane.scrollLeft, this.pane.scrollLeft + this.pane.clientWidth], from = Math.min(x, this.x(item?.start ?? 0)), to = Math.max(x, this.x(item?.end ?? 0));
     if (from - 20 >= seen[0] && to + 40 <= seen[1]) return;
-    // What is longer than the pane is seen with its end, or where the host is now.
+    // If the item is longer than the pane, show its end, or the host's present time.
     const left = to - from > this.pane.clientWidth * 0.6 ? x - this.pane.clientWidth * 0.8 : from - this.pane.clientWidth * 0.3;
     this.pane.scrollTo({ left, behavior: reducedMotion() ? "auto" : "smooth" });
   }
@@ -323,13 +324,13 @@ export class Timeline {
   }
 }
 
-// The kernel that was launched with the memory of the peak: the host booked it then, the GPU runs the kernel later.
+// Return the kernel launched with the peak's memory: the host allocated it then, the GPU runs the kernel later.
 function bookedFor(story, { name, peak, before, peak_at: at }) {
   const after = story.work.get(name).filter((item) => !item.origin && item.queued > at);
   return peak > before && after.length ? after.reduce((a, b) => (b.queued < a.queued ? b : a)) : null;
 }
 
-// The peaks and limits that the curves of memory show, and by which clock.
+// Return the texts about the peaks and limits of the memory curves, with the clock they refer to.
 function peakWords(story) {
   const peak = (device) => {
     const { name, peak, peak_at: at, memory } = device, kernel = bookedFor(story, device);
@@ -339,7 +340,7 @@ function peakWords(story) {
   return story.devices.slice(1).map(peak).join(" ");
 }
 
-// The longest stretch of time in which the host does not wait.
+// Return the longest period in which the host does not wait.
 function widestGap(waits, end) {
   let best = [0, 0], from = 0;
   for (const [, start, until] of [...waits.toSorted((a, b) => a[1] - b[1]), [null, end, end]]) {
@@ -349,7 +350,7 @@ function widestGap(waits, end) {
   return best;
 }
 
-// The points of a memory curve without those that lasted no time, the peak excepted.
+// Return the points of a memory curve without those of zero duration, except the peak.
 function lasting(points, peak) {
   return points.filter(([time, , allocated], i) => points[i + 1]?.[0] !== time || (allocated === peak && time > 0));
 }
@@ -360,7 +361,7 @@ function text(name, y, words) {
   return made;
 }
 
-// Words within a bar, shortened to what fits, or none.
+// Return the text that fits into a bar, shortened, or none.
 function fitWords(word, x, width, words) {
   const letters = Math.floor((width - 8) / LETTER);
   word.textContent = letters >= words.length ? words : letters >= 4 ? `${words.slice(0, letters - 1)}…` : "";

@@ -1,4 +1,4 @@
-// What is rarely needed, behind one button: a dialog that does not keep the graph from being used. Each tool is a file of its own.
+// Rarely needed tools behind one button: a dialog beside which the graph stays usable. Each tool has its own file.
 import { clamp, h } from "./dom.js";
 import { dotsIcon } from "./bar.js";
 import { goTo, stepCount } from "./player.js";
@@ -12,17 +12,17 @@ import { MiniMap } from "./map.js";
 
 const SPEEDS = [["slow", 2400], ["normal", 1200], ["fast", 500], ["very fast", 150]]; // ms between two steps
 
-// A field for the step's number, and how fast it plays.
+// A field for the step's number, and the playing speed.
 export class Pace {
   constructor(model) {
     this.model = model;
-    this.field = h("input", { type: "number", class: "al-field", min: 1, "aria-label": "Step number", title: "Step number (Enter)", onchange: () => this.go(), onkeydown: ({ key }) => key === "Enter" && this.go() }); // JupyterLab takes Enter's `change` away
+    this.field = h("input", { type: "number", class: "al-field", min: 1, "aria-label": "Step number", title: "Step number (Enter)", onchange: () => this.go(), onkeydown: ({ key }) => key === "Enter" && this.go() }); // JupyterLab suppresses the `change` event of Enter
     this.speed = h("select", { "aria-label": "Speed", onchange: () => this.change() });
     this.count = h("span", { class: "al-count" });
     this.element = h("div", { class: "al-tool", role: "group", "aria-label": "Steps and speed" }, h("label", {}, "Step ", this.field), this.count, this.speed);
   }
 
-  // What is no number of a step is put back.
+  // Reset an input that is not a step number.
   go() {
     const wanted = Number(this.field.value);
     if (this.field.value && Number.isFinite(wanted)) goTo(this.model, clamp(Math.round(wanted), 1, stepCount(this.model)) - 1);
@@ -77,13 +77,13 @@ export class Tools {
     if (view.alone && !window.Reveal) this.address = new Address(view); // slides have an address of their own
   }
 
-  // `root`: the explorer's element; a press anywhere else in it closes the dialog.
+  // `root`: the explorer's element; a press elsewhere in it closes the dialog.
   listen(root) {
     root.addEventListener("pointerdown", (event) => !this.element.contains(event.target) && this.close());
     this.focus.listen(root);
   }
 
-  // What is chosen is seen: the dialog no longer covers the graph.
+  // Close the dialog after an action, so that it does not cover the result in the graph.
   after(act) {
     this.close();
     act();
@@ -97,7 +97,7 @@ export class Tools {
     this.view.update(false);
   }
 
-  // Shows what is hidden at first, or hides it again.
+  // Show an initially hidden element, or hide it again.
   show(button, element) {
     element.hidden = !element.hidden;
     button.setAttribute("aria-pressed", String(!element.hidden));
@@ -124,7 +124,7 @@ export class Tools {
     this.panel.querySelector("button:not(:disabled), select, input").focus({ preventScroll: true });
   }
 
-  // Above its button, within the explorer and the window.
+  // Place the dialog above its button, within the explorer and the window.
   place() {
     if (this.panel.hidden) return;
     const room = this.view.root.getBoundingClientRect(), button = this.button.getBoundingClientRect();
@@ -139,7 +139,7 @@ export class Tools {
     this.button.setAttribute("aria-expanded", "false");
   }
 
-  // Keys that are pressed in the dialog do there what they always do, and step nothing.
+  // Keys pressed in the dialog work as usual there and do not step.
   onKey(event) {
     event.stopPropagation();
     if (event.key !== "Escape") return;
@@ -151,7 +151,7 @@ export class Tools {
     return this.focus.keys();
   }
 
-  // There is a new picture: after opening, closing, turning.
+  // Called for a new picture: after opening, closing, turning.
   drawn() {
     this.map.draw(this.view.graph);
     this.colouring.drawn();

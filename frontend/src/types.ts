@@ -1,4 +1,4 @@
-// The records of a trace as `unpack` gives them; trace/model.py says what each field means.
+// The records of a trace as `unpack` returns them; trace/model.py says what each field means.
 
 export interface Stats {
   min: number;

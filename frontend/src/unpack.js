@@ -1,11 +1,11 @@
-// A trace from the columns that `pack` of packing.py makes of it, and what comes later of one that was sent without its numbers.
+// Unpack a trace from the columns made by `pack` in packing.py, and add numbers that arrive later.
 import { mood } from "./moods.js";
 
 const HOLE = "\x7f";
 
 const known = new WeakMap();
 
-// The beats of what was sent, also for those who have not unpacked it; [] where there are none.
+// Return the beats in packed data; [] if there are none.
 export function beatsOf(data) {
   if (!data?.beats) return [];
   if (!known.has(data)) known.set(data, records(data.beats));
@@ -29,7 +29,7 @@ export function unpack(data) {
   return trace;
 }
 
-// What `details` in packing.py sends: the numbers of one step and one node of a trace that came without them.
+// Add the data of `details` in packing.py: the numbers of one step and one node of a trace sent without numbers.
 export function addDetails(trace, data) {
   const part = unpack(data), by = (list) => (record) => Object.assign(list[Number(record.id.slice(1))], record);
   part.nodes.forEach(by(trace.nodes));
@@ -38,7 +38,8 @@ export function addDetails(trace, data) {
   for (const frame of part.frames) Object.assign(trace.frames[frame.index], frame);
 }
 
-// Copies of one object that has all names: to those that get a dozen names one by one browsers give a hash table each, ten times as large.
+// Copy one object that has all names: if a dozen names are added one by one, browsers create a hash table, ten times
+// as large.
 function records({ length, columns, rows, at }) {
   const empty = JSON.parse(JSON.stringify(Object.fromEntries(Object.keys(columns).map((name) => [name, null]))));
   const found = Array.from({ length }, () => ({ ...empty }));
@@ -59,7 +60,7 @@ function itemsOf(column, length) {
   return column.at.map((place) => different[place]);
 }
 
-// The forms are cut at their holes once; the numbers of all texts follow each other.
+// Split the forms at their holes once; the numbers of all texts are in one list.
 function texts({ forms, at, fill }, length) {
   const cut = forms.map((form) => form?.split(HOLE)), numbers = fill?.split(" ");
   let next = 0;

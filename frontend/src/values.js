@@ -1,4 +1,4 @@
-// Values of a trace as words, heat tables and thumbnails. Colours as in heat.py, rounding as in trace/values.py.
+// Values of a trace as text, heat tables and thumbnails. Colours as in heat.py, rounding as in trace/values.py.
 import { h, svgEl } from "./dom.js";
 
 const NEGATIVE = channels(PALETTE.minus),
@@ -23,12 +23,12 @@ export function color(value, scale) {
   );
 }
 
-// Red, green and blue of "#rrggbb", 0 to 255.
+// Return red, green and blue of "#rrggbb", 0 to 255.
 function channels(color) {
   return [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
 }
 
-// Black or white, whichever reads better on `background` (#rrggbb): never below 4.58:1.
+// Return black or white, whichever is more readable on `background` (#rrggbb): never below 4.58:1.
 export function inkOn(background) {
   const [r, g, b] = channels(background).map((channel) => {
     const part = channel / 255;
@@ -38,7 +38,8 @@ export function inkOn(background) {
   return (light + 0.05) / 0.05 >= 1.05 / (light + 0.05) ? PALETTE.black : PALETTE.paper;
 }
 
-// Three significant digits, zeros at the end where digits were left out; `short` in trace/values.py is the same function.
+// Return a number with three significant digits, with trailing zeros if digits were left out; `short` in
+// trace/values.py is the same function.
 export function short(item) {
   if (typeof item === "boolean") return item ? "True" : "False";
   if (typeof item !== "number") return String(item);
@@ -51,14 +52,14 @@ export function short(item) {
   return (isExact(item) ? String(Number(digits)) : digits) + "e" + sign + exponent.slice(1).padStart(2, "0");
 }
 
-// Whether `short` shows the number itself.
+// Return whether `short` shows the exact number.
 export function isExact(item) {
   if (typeof item !== "number" || !Number.isFinite(item)) return true;
   const size = Math.abs(item);
   return Number(item.toExponential(2)) === item || (size >= 100 && size < 100000 && Number.isInteger(item));
 }
 
-// What stands between a name and numbers: "=" when the digits shown are the numbers.
+// Return the sign between a name and numbers: "=" if the displayed digits are exact.
 export function relation(...items) {
   return items.flat(Infinity).every(isExact) ? "=" : "≈";
 }
@@ -78,13 +79,14 @@ export function sizeWords(bytes) {
   return "";
 }
 
-// Of a tensor of this shape and dtype ("float32" has 4 a number, "bool" 1); null where the shape is not known.
+// Return the bytes of a tensor of this shape and dtype ("float32" has 4 per number, "bool" 1); null if the shape is
+// unknown.
 export function bytesOf({ shape, dtype }) {
   const bits = /\d+$/.exec(dtype);
   return shape ? shape.reduce((a, b) => a * b, bits ? Math.floor(Number(bits[0]) / 8) : 1) : null;
 }
 
-// The numbers as rows when they are a whole vector or matrix, else null.
+// Return the numbers as rows if they are a whole vector or matrix, else null.
 export function rowsOf(value) {
   if (!value || value.data === null || value.data === undefined || value.shape.includes(0)) return null;
   if (value.shape.length === 1) return [value.data];
@@ -113,20 +115,20 @@ export function isBad(value) {
   return ["nan", "inf", "-inf"].includes(value.data);
 }
 
-// One short line: the number, or the numbers, or what the tensor is like.
+// Return one short line: the number, the numbers, or a description of the tensor.
 export function words(value) {
   if (!value) return "unknown";
   return value.text;
 }
 
-// What fits into a card or a pill beside a thumbnail.
+// Return a text that fits into a card or a label beside a thumbnail.
 export function brief(value) {
   if (!value) return "";
   if (value.shape.length === 0) return value.text;
   return value.stats ? extent(value.stats) : "";
 }
 
-// How large the numbers are, or how many are not finite; `extent` in trace/values.py is the same function.
+// Return the size of the numbers, or how many are not finite; `extent` in trace/values.py is the same function.
 export function extent({ min, max, nan, inf }) {
   if (nan || inf) return [nan && `${grouped(nan)} NaN`, inf && `${grouped(inf)} inf`].filter(Boolean).join(", ");
   return min === max ? `all ${short(min + 0)}` : `within ±${short(roundedUp(Math.max(Math.abs(min), Math.abs(max))))}`;
@@ -139,14 +141,14 @@ function roundedUp(item) {
   return Number(`${whole + (Number(`${whole}e${at}`) < item ? 1 : 0)}e${at}`);
 }
 
-// 55,998. A formatter that is made for each number takes longer than all else of a box.
+// For 55,998. Creating a formatter for each number would take longer than the rest of a box.
 const GROUPING = new Intl.NumberFormat("en-US");
 
 export function grouped(number) {
   return GROUPING.format(number);
 }
 
-// [colour, path] of each square of a thumbnail; `cells` in heat.py.
+// Return [colour, path] of each square of a thumbnail; same as `cells` in heat.py.
 export function cellsOf(value, width, height) {
   const table = rowsOf(value);
   if (!table || !width) return [];
@@ -161,8 +163,8 @@ export function thumbCells(value, width, height) {
   return cellsOf(value, width, height).map(([fill, d]) => svgEl("path", { fill, d }));
 }
 
-// A value for the Details region: a number, a coloured table with its scale, or statistics.
-// `why` is said where there is none.
+// Return a value for the Details: a number, a coloured table with its scale, or statistics. `why` is shown if there
+// is none.
 export function valueView(value, label, why = "not kept") {
   if (!value) return h("span", { class: "al-unknown", text: why });
   if (value.shape.length === 0)
@@ -176,7 +178,8 @@ export function valueView(value, label, why = "not kept") {
   return h("div", { class: "al-heatbox" }, heatTable(table, label, value.shape), scaleBar(scaleOf(table), table.flat().filter((v) => typeof v === "string").length, table.flat().length));
 }
 
-// Below the value of a node: that it was computed again (`Node.again`), and what may have become of it since (`meta.changed`).
+// Return the note below a node's value: that it was recomputed (`Node.again`), and how it may have changed since
+// (`meta.changed`).
 export function againNote(trace, node, value) {
   const changed = trace.meta.changed?.[node?.id];
   if (!value || !(node?.again || changed)) return null;

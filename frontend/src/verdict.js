@@ -1,4 +1,4 @@
-// What became of a prediction: shown when there is an answer, or when it is asked for.
+// The verdict on a prediction: shown when there is an answer, or on request.
 import { followTheme, h, rootIn } from "./dom.js";
 import { entry } from "./entry.js";
 
@@ -26,7 +26,7 @@ class Verdict {
 
   update() {
     const text = this.model.get("text"), live = this.model.get("live") !== false;
-    if (text) this.text.innerHTML = text; // the kit's own, with the learner's words escaped
+    if (text) this.text.innerHTML = text; // the kit's own text; the learner's words in it are escaped
     else this.text.textContent = live ? "Your prediction first: answer the question above, then it is compared here." : "";
     this.ask.hidden = text !== "" || !live;
     this.root.hidden = text === "" && !live;

@@ -1,4 +1,5 @@
-// The graph is one stop of the Tab key. Within it, up and down follow the lines; what a box is joined to is said with its name.
+// The graph is one tab stop. Within it, up and down follow the lines; a box's name is announced together with its
+// neighbours.
 
 const MOST_SAID = 5; // names said
 
@@ -7,7 +8,7 @@ export class Walk {
     this.graph = graph;
     this.stops = [...graph.svg.querySelectorAll(".al-node, .al-header")];
     this.byKey = new Map([...graph.cards, ...graph.parts].map(({ g }) => [g.dataset.key, g]));
-    this.part = ""; // the closed or open part that had the focus last; a node that has it is selected
+    this.part = ""; // the closed or open part that was focused last; a focused node is selected
     this.ways = { ArrowDown: new Map(), ArrowUp: new Map() };
     for (const { start, end } of graph.links.values()) {
       this.put("ArrowDown", start, end);
@@ -15,7 +16,7 @@ export class Walk {
     }
     for (const g of this.stops) {
       g.setAttribute("tabindex", "-1");
-      g.addEventListener("focus", () => this.enter(g)); // one on the whole would make that a stop, too
+      g.addEventListener("focus", () => this.enter(g)); // one listener on the whole would make that a tab stop, too
     }
     this.stop(this.stops[0]);
   }
@@ -26,7 +27,7 @@ export class Walk {
     if (!map.get(start).includes(end)) map.get(start).push(end);
   }
 
-  // What the Tab key comes to.
+  // Return the element that the Tab key reaches.
   stop(g) {
     this.at?.setAttribute("tabindex", "-1");
     this.at = g;
@@ -46,7 +47,8 @@ export class Walk {
     return [asked, words("from", list("ArrowUp")), words("to", list("ArrowDown")), g.dataset.said ?? ""].filter(Boolean).join("; ");
   }
 
-  // `key`: "ArrowUp" or "ArrowDown" along a line, "PageUp" or "PageDown" in forward order, "o" to the next of several that the last arrow could go to.
+  // `key`: "ArrowUp" or "ArrowDown" along a line, "PageUp" or "PageDown" in forward order, "o" to the next of several
+  // possible targets of the last arrow.
   go(key, from) {
     const seen = (g) => !g.classList.contains("al-aside");
     if (key === "o") {

@@ -1,6 +1,6 @@
-// Where edges lead: the one search through a graph.
+// Graph search: which nodes can be reached along edges.
 
-// Which nodes edges lead to from each node, and from which: { on, back }.
+// Return the successors and predecessors of each node: { on, back }.
 export function neighboursOf(edges) {
   const found = { on: new Map(), back: new Map() };
   const put = (map, from, to) => (map.get(from) ?? map.set(from, []).get(from)).push(to);
@@ -11,7 +11,7 @@ export function neighboursOf(edges) {
   return found;
 }
 
-// `starts` and all that `steps` leads to from there.
+// Return `starts` and all nodes reachable from them by `steps`.
 export function reached(steps, starts) {
   const found = new Set(starts), todo = [...starts];
   while (todo.length)
@@ -23,7 +23,7 @@ export function reached(steps, starts) {
   return found;
 }
 
-// The nodes on all ways from one of `starts` to one of `ends`.
+// Return the nodes on all paths from one of `starts` to one of `ends`.
 export function between({ on, back }, starts, ends) {
   const behind = reached(back, ends);
   return new Set([...reached(on, starts)].filter((node) => behind.has(node)));

@@ -1,4 +1,4 @@
-// What if this number were another one: the run again, what changed, and whether the gradient had said so.
+// What if a number were different: the rerun, what changed, and whether the gradient predicted it.
 import { h, svgEl } from "./dom.js";
 import { narrow } from "./marks.js";
 import { panelKeys, pathsBetween } from "./paths.js";
@@ -13,7 +13,7 @@ export class WhatIf {
     this.view = view;
     const { trace, veil } = view, made = new Set(trace.edges.filter(({ update }) => update).map(({ child }) => child));
     const given = veil.length || trace.light || !trace.frames.length ? [] : trace.nodes.filter((node) => ["leaf", "data"].includes(node.kind) && !made.has(node.id) && node.dtype !== "bool" && tensorOf(node.value)?.data.length);
-    this.used = new Map(trace.edges.map(({ parent, child }) => [parent, child]).reverse()); // what each is first part of
+    this.used = new Map(trace.edges.map(({ parent, child }) => [parent, child]).reverse()); // the first node that uses each node
     this.given = given.filter(({ id }) => this.used.has(id));
     this.steps = veil.length ? [] : trace.nodes.filter(({ kind, update }) => kind === "update" && typeof update?.settings.lr === "number");
     this.button = h("button", { type: "button", class: "al-whatif", title: "What if: change a number, and the graph runs again", text: "What if", onclick: () => this.open() });
@@ -31,7 +31,7 @@ export class WhatIf {
     );
   }
 
-  // All numbers that can be changed: a graph may have thousands, so they are listed when somebody asks.
+  // List all numbers that can be changed; on demand, because a graph may have thousands.
   list() {
     if (this.options) return;
     const use = ({ id }) => this.view.trace.nodes[Number(this.used.get(id).slice(1))].label;
@@ -58,7 +58,7 @@ export class WhatIf {
     this.field.focus();
   }
 
-  // What `explorer.what_if` changed.
+  // Show the change made by `explorer.what_if`.
   tryOut() {
     const { node, at, value } = this.view.model.get("tried") ?? {};
     if (!node) return;
@@ -121,7 +121,7 @@ export class WhatIf {
     }
   }
 
-  // What the kernel has run.
+  // Show the result of a rerun in the kernel.
   onMessage(message) {
     if (message?.kind !== "what-if" || message.id !== this.asked) return;
     clearTimeout(this.waiting);
@@ -158,7 +158,7 @@ export class WhatIf {
     );
   }
 
-  // "Moved by 0.01: predicted 0.84, happened 0.83."
+  // Return "Moved by 0.01: predicted 0.84, happened 0.83."
   check(result) {
     const { trace, model } = this.view, { node, at, value } = this.option, before = tensorOf(result.value), after = this.changed.get(result.id);
     if (!node || before?.data.length !== 1 || !after) return "";
@@ -173,7 +173,7 @@ export class WhatIf {
     return `Moved by ${inDigits(by)}: predicted ${inDigits(predicted)} (gradient ${inDigits(found.sum[0][at])} times ${inDigits(by)}), happened ${inDigits(happened)}; ${how}.`;
   }
 
-  // What the cards show while a number is changed: the graph ran to its end, whichever step the recording is at.
+  // Return what the cards show while a number is changed: the final state, whatever the current step.
   moment(now) {
     const { graph, trace, folding } = this.view;
     for (const card of graph?.cards.filter(({ whatIf }) => whatIf) ?? []) {
@@ -187,7 +187,7 @@ export class WhatIf {
     return { ...now, computed: new Set(trace.nodes.map(({ id }) => id)), parts: Object.fromEntries(parts) };
   }
 
-  // In the cards: the old value in grey, the new one bold.
+  // Write into the cards the old value in grey, the new one in bold.
   mark() {
     const { graph } = this.view, long = [];
     for (const card of graph?.cards ?? []) {
@@ -208,7 +208,7 @@ export class WhatIf {
     narrow(long);
   }
 
-  // The gradient after the change, beside the one of the recording.
+  // Write the gradient after the change beside the recorded one.
   markGradient(card, long) {
     const now = this.gradients?.get(card.node.id), text = card.number;
     if (!text || now?.data.length !== 1) return;

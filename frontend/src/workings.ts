@@ -1,4 +1,4 @@
-// The stage below the graph: what the node of this step computes for each receiver, as pictures of its tensors.
+// The area below the graph: what the step's node computes for each receiver, as pictures of its tensors.
 import { h, svgEl } from "./dom";
 import { beatAt } from "./beats";
 import { arrivedAt, edgesInto } from "./states";
@@ -8,8 +8,8 @@ import { short } from "./values";
 import type { Beat, Trace, TraceEdge, TraceFrame, TraceNode, Value } from "./types";
 
 const MOST_BEATS = 60;
-const HIGH = 132; // px of the pictures
-const DIGITS = 32; // cells of which the numbers are written
+const HIGH = 132; // px height of the pictures
+const DIGITS = 32; // maximum number of cells with numbers
 const CELL = { width: 58, height: 22 };
 const SIGN = 24;
 const TITLE = 26;
@@ -27,7 +27,7 @@ interface Panel {
   why: string;
   pieces: Piece[];
   signs: string[];
-  added: boolean; // rows of the first piece fall into the second
+  added: boolean; // whether rows of the first piece are added up in the second
   here: boolean;
 }
 
@@ -44,7 +44,8 @@ export class Stage {
     });
   }
 
-  // The stage keeps its place while one steps: it is there for networks and other tensors, or not at all.
+  // Return whether to show the area at any step of this trace, so that it does not come and go: yes for networks and
+  // other tensors.
   private get possible(): boolean {
     const { beats } = this.trace;
     return (
@@ -63,7 +64,7 @@ export class Stage {
     this.fit();
   }
 
-  // What is wider than its place scrolls, and is then a stop for the Tab key.
+  // Content that is too wide scrolls and becomes a tab stop.
   fit(): void {
     const { element } = this;
     if (element.scrollWidth > element.clientWidth + 1) element.setAttribute("tabindex", "0");
@@ -158,7 +159,7 @@ export class Stage {
     return { to, why: "", pieces: [gradient, result], signs: ["→"], added: false, here };
   }
 
-  // Of a product of matrices: what is multiplied to get the gradient of one of them.
+  // Return, for a matrix product, the factors of the gradient of one of its operands.
   private factors(node: TraceNode, receiver: TraceNode, gradient: Piece): [Piece, Piece] | [] {
     if (!["addmm", "mm", "matmul", "linear"].includes(node.op)) return [];
     const operands = edgesInto(this.trace, node.id)
@@ -186,7 +187,7 @@ export class Stage {
   }
 }
 
-// Whether its tensors have pictures.
+// Return whether its tensors have pictures.
 function seen({ pieces }: { pieces: Piece[] }): boolean {
   return pieces.some(({ value }) => hasTile(value));
 }

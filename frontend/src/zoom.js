@@ -1,19 +1,19 @@
-// How large the graph is drawn, and which part of it is seen: buttons, keys, the wheel with Ctrl, dragging.
+// The zoom of the graph and its visible part: buttons, keys, wheel with Ctrl, dragging.
 import { clamp } from "./dom.js";
 
 const LEAST = 0.1, MOST = 4, STEP = 1.2, PAN = 90;
 
 export class Camera {
-  // `resize()` draws the graph anew at the zoom there is now; `place()` is where it stands then (a DOMRect).
+  // `resize()` redraws the graph at the present zoom; `place()` returns its position then (a DOMRect).
   constructor(pane, resize, place) {
     Object.assign(this, { pane, resize, place, zoom: 1 });
     pane.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
     pane.addEventListener("pointerdown", (event) => this.onDown(event));
-    // A click that ends a drag opens nothing.
+    // The click at the end of a drag must not open anything.
     pane.addEventListener("click", (event) => this.dragged && event.stopPropagation(), { capture: true });
   }
 
-  // 1: in, -1: out, 0: everything is seen.
+  // 1: in, -1: out, 0: show everything.
   step(way) {
     if (way === 0) {
       this.zoom = "fit";
@@ -21,7 +21,7 @@ export class Camera {
     } else this.by(way > 0 ? STEP : 1 / STEP);
   }
 
-  // Multiplies the scale; what is at `at` (on the page; the pane's middle) stays there.
+  // Multiply the scale; the point `at` (page coordinates; default: the pane's middle) stays in place.
   by(factor, at = this.middle()) {
     const before = this.place();
     const now = this.zoom === "fit" ? this.fitted() : this.zoom;
@@ -37,7 +37,7 @@ export class Camera {
     return [box.left + box.width / 2, box.top + box.height / 2];
   }
 
-  // The zoom that looks as "fit" does now.
+  // Return the zoom that looks like the present "fit".
   fitted() {
     const { width } = this.place();
     this.zoom = 1;
@@ -73,7 +73,7 @@ export class Camera {
     addEventListener("pointercancel", end);
   }
 
-  // For `onKey`: arrows alone step, so Shift is held to pan.
+  // For `onKey`: arrows alone step, so panning needs Shift.
   keys() {
     const pan = (x, y) => () => this.pane.scrollBy({ left: x * PAN, top: y * PAN });
     return {

@@ -1,4 +1,4 @@
-"""Programs that fail as people's programs do, each with what an explanation must name and what it must advise.
+"""Typical failing programs, each with what an explanation must name and what it must advise.
 
 `t` is the library, PyTorch or autolab. The threads are on discuss.pytorch.org, GitHub and Stack Overflow; the programs
 are rewritten to a few lines."""
@@ -12,8 +12,8 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """culprit, remedy: regular expressions that the explanation must match. never: one that it must not match. only:
-    the library that raises this error, "" for both."""
+    """The expected explanation. culprit, remedy: regular expressions that it must match. never: one that it must not
+    match. only: the library that raises this error, "" for both."""
 
     run: Callable[[Any], Any]
     culprit: str

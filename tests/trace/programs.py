@@ -1,4 +1,4 @@
-"""Small programs whose recordings are kept as text in golden/; each function gets the library and runs inside a
+"""Small programs whose recordings are stored as text in golden/; each function gets the library and runs inside a
 recording."""
 
 

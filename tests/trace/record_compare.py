@@ -1,4 +1,4 @@
-"""Runs a program of PyTorch's with and without `autolab.record()` and lists what differs."""
+"""Run a PyTorch program with and without `autolab.record()` and list the differences."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Program = Callable[[], Mapping[str, Any]]
 
 
 class OutOfTime(BaseException):
-    """A program took longer than it may."""
+    """A program took longer than allowed."""
 
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime in a block that takes longer."""
+    """Raise OutOfTime if the block takes longer than `seconds`."""
 
     def stop(*_: object) -> None:
         raise OutOfTime
@@ -42,7 +42,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 def reset() -> None:
-    """Put PyTorch's global state back to where every program begins."""
+    """Restore PyTorch's global state to its initial value."""
     torch.manual_seed(0)
     random.seed(0)
     np.random.seed(0)
@@ -67,13 +67,13 @@ class _Operations(TorchDispatchMode):
 
 @contextlib.contextmanager
 def modes() -> Iterator[None]:
-    """Modes of PyTorch's that do nothing: what differs under them is PyTorch's own affair."""
+    """Enter PyTorch modes that do nothing: differences under them come from PyTorch itself."""
     with _Operations(), _Functions():
         yield
 
 
 def run(program: Program, around: Any = None) -> tuple[dict[str, Any], Any]:
-    """Return (what the program gave, its error and its warnings included; `around`, the context that it ran in)."""
+    """Run a program in the context `around`; return (its result with error and warnings; the context)."""
     reset()
     recording = around or contextlib.nullcontext()
     found: dict[str, Any] = {}
@@ -105,7 +105,7 @@ def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 
 def described(item: Any, deep: int = 4) -> Any:
-    """Return a value as nested tuples that `==` can compare: of a tensor its numbers, its gradient and its flags."""
+    """Return a value as nested tuples that `==` can compare; for a tensor its numbers, its gradient and its flags."""
     if isinstance(item, torch.Tensor):
         return _tensor(item)
     if isinstance(item, torch.nn.Module):
@@ -158,7 +158,7 @@ def _short(item: Any) -> str:
 
 
 def looked_at(recording: Any) -> list[str]:
-    """Make everything a recording can be looked at with; returns what raised."""
+    """Make every view of a recording; return the error it raised, if any."""
     said = []
     for name, look in {
         "text": recording.text,
@@ -183,8 +183,8 @@ def _where(error: BaseException) -> str:
 
 
 def compared(program: Program, seconds: float = 20, look: bool = True) -> tuple[str, list[str]]:
-    """Return ("alike", "differs", "varies" or "slow", what differs): a program is run without, without and with
-    `record()`; one whose first two runs differ says nothing."""
+    """Return ("alike", "differs", "varies" or "slow", the differences). Run a program without, without and with
+    `record()`; if the first two runs differ, the third shows nothing."""
     try:
         with at_most(seconds):
             first, _ = run(program)

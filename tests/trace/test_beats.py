@@ -1,4 +1,4 @@
-"""Beats: the frames of a trace grouped by the node that they are told on, with titles and lines."""
+"""Beats: the frames of a trace grouped by the node on whose card they are shown, with titles and lines."""
 
 import pytest
 

@@ -1,5 +1,4 @@
-"""Formula cards: their formulas, read back and computed by hand, give the layer's numbers; sizes and counts are
-right."""
+"""Formula cards: their formulas, computed in NumPy, give the layer's numbers; sizes and counts are right."""
 
 import math
 import re
@@ -34,7 +33,7 @@ def at(places: list[str], where: dict[str, int]) -> tuple[int, ...]:
 
 
 def read(array: np.ndarray, place: tuple[int, ...]) -> float:
-    """Return a number of `array`; 0 outside."""
+    """Return a number of `array`; 0 outside it."""
     return float(array[place]) if all(0 <= i < n for i, n in zip(place, array.shape)) else 0.0
 
 
@@ -81,7 +80,7 @@ def test_the_formulas_of_a_convolution_are_its_numbers(name, dims):
     np.testing.assert_allclose(made, y.detach().numpy(), rtol=1e-12)
     np.testing.assert_allclose(to_x, x.grad.numpy(), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(to_w, w.grad.numpy(), rtol=1e-10, atol=1e-12)
-    # The gradient rules name the same places: x̄ collects where 2i + u - 1 = r, w̄ multiplies x there with ȳ.
+    # The gradient rules use the same positions: x̄ collects terms where 2i + u - 1 = r, w̄ multiplies x there with ȳ.
     assert indices(card["gradient of w"][1], "x") == place
     for part, letter in zip(place[2:], "rs"):
         assert f"{part.replace('*', '')}={letter}" in card["gradient of x"][1]
@@ -194,7 +193,7 @@ def test_batch_norm_in_training_and_evaluation():
 
 
 def test_the_gradient_formulas_of_normalisation_are_its_gradients():
-    """What the card of batch norm says, computed in NumPy."""
+    """Compute the formulas on the batch norm card in NumPy."""
     torch.manual_seed(0)
     eps = 1e-5
     for make, shape, group in (

@@ -1,4 +1,4 @@
-"""What an error comes from: from a recording, and from what the error itself still holds."""
+"""The cause of an error, found from a recording, and from what the error itself still holds."""
 
 import gc
 import re
@@ -27,7 +27,7 @@ def caught(code, recorded=False):
 
 
 def explained(code, recorded=False):
-    """Return (trace, the text of the explanation, marks by label)"""
+    """Return (trace, text of the explanation, marks by label)."""
     trace = explanation.of_error(caught(code, recorded))
     said = trace.meta["explanation"]
     assert trace.from_json(trace.to_json()) == trace and 0 <= said["step"] < max(

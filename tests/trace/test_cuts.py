@@ -1,4 +1,4 @@
-"""Where gradients are cut off: what only looks like a `detach()`."""
+"""Cut gradients, and tensors that only look like the result of a `detach()`."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ from autolab.trace.drafts import Seen
 
 
 class Tensor:
-    """A tensor at an address, as PyTorch's are."""
+    """A tensor at an address, like PyTorch's."""
 
     def __init__(self, address: int) -> None:
         self.address, self.shape = address, (2,)
@@ -25,7 +25,7 @@ def test_memory_that_is_given_out_again_is_no_detach():
     assert cuts.origin(Tensor(address=64)) == (
         "n1",
         0,
-    )  # while it lives, another one at its address shares its memory
+    )  # while it exists, another tensor at its address shares its memory
     assert cuts.origin(Tensor(address=128)) is None
     del tensor
     assert cuts.origin(Tensor(address=64)) is None

@@ -1,4 +1,4 @@
-"""What devices do, recorded: exact, because a simulated GPU's clock shows the same times on every run."""
+"""Recordings of devices, compared exactly, because a simulated GPU's clock shows the same times on every run."""
 
 import json
 import textwrap
@@ -67,7 +67,7 @@ def simulated():
 
 
 def recorded(source, **given):
-    """Return what happens when a learner runs `source` (from its second line on) within a recording."""
+    """Return the recording of `source`, run as a learner's code (from its second line on)."""
     names = {"torch": torch, **given}
     block = "with torch.record_devices() as recording:\n" + textwrap.indent(
         source.removeprefix("\n"), "    "
@@ -377,7 +377,7 @@ def test_it_is_data(simulated):
 
 
 class Mark:
-    """An event of a GPU that is not there."""
+    """An event of a GPU that does not exist."""
 
     def __init__(self, seconds):
         self.seconds = seconds
@@ -402,7 +402,7 @@ def test_a_real_gpu_is_measured_by_events_in_its_stream(monkeypatch):
         ),
     )
     monkeypatch.setattr(recorder.DeviceRecording, "_now", lambda self, name: next(clock, 0.8))
-    _tensor = torch.ones(2)  # a name that is not looked at
+    _tensor = torch.ones(2)  # a name that is not scanned
     recording = torch.record_devices()
     with recording:
         monkeypatch.setattr(_tensor._storage, "device", gpu.device)

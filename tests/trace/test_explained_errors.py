@@ -1,4 +1,4 @@
-"""`explain()` names what an error comes from and what to change, for PyTorch as for autolab."""
+"""`explain()` names the cause of an error and the remedy, for PyTorch and autolab."""
 
 import re
 import warnings
@@ -59,7 +59,7 @@ def test_an_error_without_a_recording_gets_no_false_advice(name, library):
         pytest.skip(f"an error of {case.only}")
     said = explained(case, library_of(library), recorded=False)
     never = case.never and re.search(case.never, said.partition("\n")[2])
-    # Without a recording nobody knows whether a step or the program changed a value: both remedies stand there.
+    # Without a recording, a step or the program may have changed a value, so both remedies are given.
     assert not never or "A recording" in said
 
 

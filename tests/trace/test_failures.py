@@ -1,5 +1,4 @@
-"""What a recording knows of operations that failed: the operation itself, all its operands, the line, the words of the
-error."""
+"""Failed operations in a recording: the operation, all its operands, the line, the error message."""
 
 import gc
 import weakref
@@ -22,7 +21,7 @@ def recorded(code):
 
 
 def failure(code):
-    """Return (trace, the node that failed, what is known of it) of a function that fails."""
+    """Return (trace, the failed node, its entry in `failures`) of a function that fails."""
     trace, error = recorded(code)
     node = trace.node(trace.meta["error"]["node"])
     assert node.error and trace.frames[-1].event == "error" and trace.frames[-1].node == node.id

@@ -1,4 +1,4 @@
-"""Big graphs in few boxes: parts, merged edges, what opening shows, and that the cost grows with the graph only."""
+"""Big graphs in few boxes: parts, merged edges, the result of opening, and a cost that grows only with the graph."""
 
 import time
 
@@ -13,7 +13,7 @@ from autolab.vision import models
 
 
 def chain(length):
-    """Return a leaf x, and `length` operations one after the other."""
+    """Return a leaf x, and a chain of `length` operations on it."""
     nodes = [Node("n0", "leaf", label="x", name="x", shape=(), requires_grad=True)]
     nodes += [
         Node(f"n{i}", "op", op="mul" if i % 2 else "add", shape=()) for i in range(1, length + 1)
@@ -32,7 +32,7 @@ def resnet():
 
 
 def named(folding, folded):
-    """Return the boxes as a reader sees them."""
+    """Return the boxes with the texts that a reader sees."""
     of = [
         (folding.parts[b.of].name if b.of in folding.parts else folding.trace.node(b.of).op)
         for b in folded.boxes.values()
@@ -250,9 +250,7 @@ def test_parameters_are_rows_of_the_cards_that_use_them():
         model(x).sum().backward()
     folding = Folding(recording.trace())
     node = folding.trace.node
-    counter = (
-        "1.num_batches_tracked"  # what is added to it concerns nothing else: not a card of its own
-    )
+    counter = "1.num_batches_tracked"  # the addition to it uses nothing else: not a card of its own
     assert {
         node(op).op: [node(row).label for row in rows] for op, rows in folding.rows.items()
     } == {

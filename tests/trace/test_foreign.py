@@ -1,4 +1,4 @@
-"""Other engines in the explorer: by a few attributes, with their own numbers, right or wrong."""
+"""Other engines in the explorer: read by a few attributes, with their own numbers, right or wrong."""
 
 import doctest
 import json
@@ -13,7 +13,7 @@ from autolab.trace import Trace, foreign
 
 
 class Mine:
-    """A small engine; `by` says how it adds and in which order it goes, right or wrong."""
+    """A small engine; `by` selects how it adds and in which order it runs, right or wrong."""
 
     def __init__(self, data, parents=(), local=(), op=""):
         self.data, self.parents, self.local, self.op, self.grad = data, parents, local, op, 0.0
@@ -79,7 +79,7 @@ def texts(trace, phase="backward"):
 
 
 def totals(trace):
-    """Return what each gradient is at the end, by label."""
+    """Return the final value of each gradient, by label."""
     return {trace.node(f.receiver).label: f.total.data for f in trace.frames if f.receiver}
 
 
@@ -168,7 +168,7 @@ def test_gradients_that_share_an_array_are_told():
             for v in self.order():
                 for parent in v.parents:
                     if isinstance(parent.grad, float):
-                        parent.grad = v.grad  # the same array: += on one is += on both
+                        parent.grad = v.grad  # the same array: += on one changes both
                     else:
                         parent.grad += v.grad
 

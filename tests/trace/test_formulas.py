@@ -1,4 +1,4 @@
-"""Formulas: names and numbers go into templates without breaking them, and every one of them is MathML in the end."""
+"""Formulas: names and numbers don't break the templates, and every formula converts to MathML."""
 
 import numpy as np
 import programs
@@ -307,7 +307,7 @@ def test_who_gets_the_gradient_at_a_tie(operation, chain):
     local = next(e.tex for e in t.edges if e.id == frame.edge)
     assert chain in local
     left, *rest = truth.split(frame.tex)
-    assert set(rest[0::2]) == {"="}  # its digits say so, not float32
+    assert set(rest[0::2]) == {"="}  # "=" follows from its digits, not from float32
     assert (
         truth.evaluate(rest[-3]) is not None
         and (truth.evaluate(rest[-3]) == truth.evaluate(rest[-1])).all()
@@ -315,7 +315,7 @@ def test_who_gets_the_gradient_at_a_tie(operation, chain):
 
 
 def test_sums_along_a_dimension_are_worked_out():
-    """With their own digits: one dimension is a row, and a sum along a dimension keeps it for what it divides."""
+    """Check the sums digit by digit: one dimension is a row, and a sum along a dimension keeps it for the division."""
     for x, dim in (
         (torch.tensor([1.0, 2.0], requires_grad=True), 0),
         (torch.tensor([[1.0, 2.0], [0.0, 3.0]], requires_grad=True), 1),
@@ -400,7 +400,7 @@ def test_a_derivative_that_is_a_number_of_the_code_stands_as_it_is_written():
 
 
 def test_views_are_called_as_the_learner_called_them():
-    """Each was called `view`, which nobody had written."""
+    """Before, each view was called `view`, which is not in the learner's code."""
     row = torch.tensor([1.0, 2.0], requires_grad=True)
     result = row.unsqueeze(0).squeeze(0).unsqueeze(-1).squeeze()
     formulas = [node.tex for node in torch.explore(result).trace.nodes if node.kind == "op"]

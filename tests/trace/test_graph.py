@@ -1,4 +1,4 @@
-"""Traces from a result: PyTorch's graph and ours read the same; the rehearsal tells what backward() does, untouched."""
+"""Traces from a result: equal for PyTorch's graph and ours; the dry run predicts backward() and changes nothing."""
 
 import dataclasses
 import itertools
@@ -124,7 +124,7 @@ GRAPHS = [
 
 
 def without_results(t: Trace) -> Trace:
-    """Return the trace without what only one of the two libraries keeps: the values of intermediate results."""
+    """Return the trace without the values of intermediate results, which only one of the two libraries saves."""
     nodes = [
         dataclasses.replace(
             n,
@@ -152,7 +152,8 @@ def without_results(t: Trace) -> Trace:
 
 
 def comparable(build):
-    """Return a program for the oracle: the trace as text and as plain data, without numbers that rounding may move."""
+    """Return a program for the comparison: the trace as text and as plain data, without numbers that rounding may
+    change."""
 
     def program(torch):
         result, names = build(torch)
@@ -219,7 +220,7 @@ def test_the_rehearsal_reads_like_the_recording_of_a_real_backward(build):
             if f.phase == "backward"
         ]
 
-    # The recording began after the forward pass, so it has the history from the graph, as the rehearsal has.
+    # The recording began after the forward pass, so its history comes from the graph, like the dry run's.
     assert told(recorded) == told(rehearsed)
 
 

@@ -1,4 +1,5 @@
-"""A recording never breaks the program it watches: what the recorder cannot follow is one node with a sentence."""
+"""A recording never breaks its program: an operation that the recorder cannot follow becomes one node with a
+sentence."""
 
 import warnings
 
@@ -58,7 +59,7 @@ def lenient(monkeypatch):
 
 
 def trained(library):
-    """Return everything a learner sees of two steps of training."""
+    """Return everything a learner sees of two training steps."""
     library.manual_seed(0)
     net = library.nn.Sequential(library.nn.Linear(3, 4), library.nn.Tanh(), library.nn.Linear(4, 2))
     optimizer = library.optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
@@ -104,7 +105,7 @@ def test_nor_does_one_in_what_watches_pytorch(part, lenient, monkeypatch):
 
 
 def on_a_device():
-    """Return everything a learner sees of a step on a simulated GPU."""
+    """Return everything a learner sees of a training step on a simulated GPU."""
     with autolab.cuda.simulate(memory="4MiB"):
         w = autolab.full((3, 2), 0.5, device="cuda", requires_grad=True)
         y = (autolab.ones(4, 3).to("cuda") @ w).sum()
@@ -192,7 +193,7 @@ def test_a_pass_that_is_not_followed_is_left_out(library, lenient, monkeypatch):
 
 
 class Mirrored(torch.autograd.Function):
-    """Writes into its result by views of several kinds."""
+    """A function that writes into its result through several kinds of views."""
 
     @staticmethod
     def forward(ctx, x):
@@ -316,7 +317,7 @@ def test_explore_of_a_hook_that_raises_says_so(library, error):
     y = x * 2
     y.register_hook(hook)
     why = autolab.explore(y.sum()).trace.meta["why"]
-    if library is autolab:  # of PyTorch's graph, hooks do not run in a rehearsal
+    if library is autolab:  # for PyTorch's graph, hooks do not run in a dry run
         assert why.startswith("No backward pass is shown:") and "no more" in why
     with pytest.raises(error), autolab.record() as recording:
         y.sum().backward()
@@ -344,7 +345,7 @@ torch.quantize_per_channel torch.Tensor.backward torch.Tensor.register_hook torc
 
 @pytest.mark.parametrize("name", NAMES)
 def test_pytorch_s_own_examples_run_as_without_a_recording(name, tmp_path, monkeypatch):
-    """All of them: `PYTHONPATH=.:tests/trace python -m torch_docstrings`."""
+    """Run a sample; all of them: `PYTHONPATH=.:tests/trace python -m torch_docstrings`."""
     monkeypatch.chdir(tmp_path)
     found = docstrings()
     if name in found:

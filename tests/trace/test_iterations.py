@@ -1,4 +1,4 @@
-"""Which groups the rounds of a training loop become."""
+"""The groups that a recording makes of a training loop's iterations."""
 
 import re
 
@@ -11,7 +11,7 @@ nn = torch.nn
 
 
 def grouped(trace):
-    """Return (path, type, the labels of its operations) of each iteration."""
+    """Return (path, type, labels of its operations) of each iteration."""
     return [
         (g.path, g.type, [trace.node(n).label for n in g.nodes])
         for g in trace.groups
@@ -259,7 +259,7 @@ def test_a_loop_opens_folded_and_only_updates_lead_from_one_round_to_the_next(tr
         (rounds[0], rounds[1], True, False, 6),
         (rounds[1], rounds[2], True, False, 6),
     ]
-    # What the last step made is beside it; parameters count once.
+    # The last step's result is beside it; parameters count once.
     (step,) = [p for p in parts.values() if p.kind == "step" and p.parent == rounds[2]]
     unused = [n.id for n in trained.nodes if n.kind == "leaf" and n.label.endswith("(4)")]
     assert len(unused) == 6 and all(folding.held[n] == [step.id] for n in unused)
@@ -278,7 +278,7 @@ def test_states_are_each_rounds_own(trained):
     ]
     assert [states[n.id] for n in weights] == [
         "accumulated"
-    ] * 4  # the last one has what the step before found in .grad
+    ] * 4  # the last iteration has the `.grad` that the step before left
     begin = next(f.index for f in trained.frames if f.run == 2 and f.phase == "backward")
     assert (
         trained.states(begin - 1)[weights[1].id] == "none"

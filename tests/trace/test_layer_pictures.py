@@ -1,5 +1,4 @@
-"""Pictures of layers: from PyTorch's graph and ours alike, equal to the tensors they show, bounded, and honest about
-gaps."""
+"""Pictures of layers: equal for PyTorch's graph and ours, true to their tensors, bounded in size, with gaps stated."""
 
 import base64
 import gc
@@ -106,7 +105,7 @@ def test_pytorchs_graph_gives_the_same_pictures_and_card(name):
     def program(torch):
         result, names = LAYERS[name](torch)
         layer = layer_of(trace(result, names, namespace={}))
-        # Our nodes keep a small result of their own; PyTorch's keep none.
+        # Our nodes save small results; PyTorch's save none.
         layer["panels"] = [p for p in layer["panels"] if (p.get("what"), p["run"]) != ("y", 0)]
         layer["missing"] = [why for why in layer["missing"] if not why.startswith("y")]
         drawn = [
@@ -123,7 +122,7 @@ def test_pytorchs_graph_gives_the_same_pictures_and_card(name):
                 plain |= {"columns": panel["columns"], "intervals": panel["intervals"]}
         names_of = (
             layer["names"] if name != "frozen bias" else ""
-        )  # ours keeps a frozen bias, PyTorch's graph does not
+        )  # ours saves a frozen bias, PyTorch's graph does not
         return [layer["kind"], names_of, json.dumps(layer["card"]), drawn, layer["missing"]]
 
     oracle.check("test_layer_pictures", name, program, rtol=1e-2, atol=2e-3)
@@ -131,7 +130,7 @@ def test_pytorchs_graph_gives_the_same_pictures_and_card(name):
 
 @pytest.mark.parametrize("name", [n for n in LAYERS if "max" in n])
 def test_winners_are_the_indices_that_pytorch_returns(name):
-    """PyTorch's node saves where each winner lies: marks are those of the part that is shown."""
+    """PyTorch's node saves the index of each maximum: the marks are those in the visible part."""
 
     def program(torch):
         result, names = LAYERS[name](torch)

@@ -1,4 +1,4 @@
-"""The trace as data: it survives JSON, states follow the frames, values are bounded and exact."""
+"""The trace as data: JSON round trips, states that follow the frames, values that are bounded and exact."""
 
 import json
 import math
@@ -204,7 +204,7 @@ def test_a_big_tensor_is_kept_as_statistics_and_a_sample():
 
 
 def test_a_sample_does_not_keep_to_one_column():
-    """A convolution's padded border, in which every 320th number of [5, 16, 16, 16] lies, may be all 0."""
+    """Every 320th number of a [5, 16, 16, 16] tensor may lie in a convolution's padded border and be 0."""
     columns = np.broadcast_to(np.arange(16), (5, 16, 16, 16))
     assert set(Value.of(columns).sample) == set(range(16))
 

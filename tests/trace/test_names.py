@@ -1,4 +1,5 @@
-"""What tensors are called: by the learner's variables, wherever they stand, and in formulas whatever is in the name."""
+"""Names of tensors: found wherever the learner's variables are, and safe in formulas whatever characters they
+contain."""
 
 import re
 from html import unescape

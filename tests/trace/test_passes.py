@@ -1,4 +1,4 @@
-"""Every backward pass has its own states: where it comes, where never and why, and to whom its gradients go."""
+"""Every backward pass has its own states: which nodes get a gradient, why others never do, and where gradients go."""
 
 import warnings
 from types import SimpleNamespace
@@ -12,13 +12,13 @@ from autolab.trace import trace as trace_of
 
 
 def told(trace, index=None):
-    """label -> state after a frame, by default the last."""
+    """Return label -> state after a frame, by default the last."""
     states = trace.states(len(trace.frames) - 1 if index is None else index)
     return {trace.node(n).label: state for n, state in states.items()}
 
 
 def whys(trace, run):
-    """label -> why no gradient comes to it, of the nodes of a pass."""
+    """Return label -> why no gradient comes to it, for the nodes of a pass."""
     first = next(f.index for f in trace.frames if f.run == run)
     return {node.label: why for node in trace.nodes if (why := trace.why_never(node.id, first))}
 
@@ -236,7 +236,7 @@ def test_why_no_gradient_comes():
 
 
 def test_every_node_is_never_or_gets_something():
-    """Nothing says "not yet" when a pass is over."""
+    """No node is still "not yet" at the end of a pass."""
 
     def program():
         x = torch.tensor([1.0, 2.0], requires_grad=True)

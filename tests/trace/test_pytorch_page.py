@@ -1,4 +1,4 @@
-"""The code of docs/pytorch.md runs as it stands there."""
+"""The code of docs/pytorch.md runs as written."""
 
 import linecache
 import re

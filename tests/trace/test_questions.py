@@ -1,5 +1,5 @@
-"""Questions about a trace: where the answer would be seen first, what it is, and what typical wrong answers come
-from."""
+"""Questions about a trace: the step that would give away the answer, the answer, and the reasons for typical wrong
+answers."""
 
 import numpy as np
 import pytest
@@ -60,12 +60,12 @@ def test_mistakes_that_cannot_be_told_apart_are_not_told():
         and "one of the 2 uses" in why(asked, 3.0)
         and "handed on" in why(asked, 2.0)
     )
-    x = torch.tensor(2.0, requires_grad=True)  # here 2 is either of them
+    x = torch.tensor(2.0, requires_grad=True)  # here 2 is both of them
     assert question(torch.trace.trace(x * x), "x", "grad").wrong == ()
     y = torch.tensor(1.0, requires_grad=True)
     assert (
         question(torch.trace.trace(y * 1.0), "y", "grad").wrong == ()
-    )  # whatever is forgotten, 1 comes out
+    )  # whatever is forgotten, the result is 1
 
 
 def test_each_belief_about_a_value_or_a_gradient_has_its_number():

@@ -1,5 +1,4 @@
-"""Numbers of a trace are those of then: random programs, changed in place here and there, against copies made as they
-ran."""
+"""A trace shows the original numbers: random programs with in-place changes, compared with copies made as they ran."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ def operation(draw: random.Random, torch: Any, known: list[Any]) -> Any:
 
 
 def change(draw: random.Random, torch: Any, tensor: Any) -> None:
-    """Change the memory of a tensor in a way that its version tells."""
+    """Change the memory of a tensor in a way that increases its version."""
     with torch.no_grad():
         way = draw.choice(["add", "fill", "view", "detach"])
         if way == "add":
@@ -62,7 +61,7 @@ def change(draw: random.Random, torch: Any, tensor: Any) -> None:
 
 
 def program(seed: int, torch: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Run a random program. Return its tensors by name, and what each was when it was made."""
+    """Run a random program. Return its tensors by name, and a copy of each from when it was made."""
     draw = random.Random(seed)
     x = torch.tensor([1.0, -2.0, 0.5], requires_grad=True)
     tensors = {"x": x, "c": torch.tensor([0.25, 2.0, -1.0])}
@@ -78,12 +77,12 @@ def program(seed: int, torch: Any) -> tuple[dict[str, Any], dict[str, np.ndarray
 
 
 def compare(found: Any, made: dict[str, np.ndarray], seed: int) -> int:
-    """Return how many of the numbers that a trace shows were compared."""
+    """Compare the numbers that a trace shows; return how many were compared."""
     unsure, seen = found.meta.get("changed", {}), 0
     for node in found.nodes:
         if node.name in made and node.value is not None and node.id not in unsure:
             if node.kind != "op" and seed % 2 and node.version:
-                continue  # a recording has a leaf or data once for each of its values
+                continue  # a recording has one leaf or data node per value
             shown = np.array(node.value.data, dtype="float32")
             np.testing.assert_allclose(shown, made[node.name], rtol=1e-5, err_msg=node.label)
             seen += 1
@@ -151,7 +150,7 @@ def test_data_changed_before_or_after_says_so() -> None:
 
 def test_many_numbers_are_computed_from_their_operands() -> None:
     x, b = autolab.ones(50, 50, requires_grad=True), autolab.zeros(50, requires_grad=True)
-    loss = (x + b).sum()  # 2,500 numbers: the graph does not keep them
+    loss = (x + b).sum()  # 2,500 numbers: the graph does not save them
     add = next(n for n in trace(loss).nodes if n.op == "add")
     assert add.again and add.value.stats["mean"] == 1
     with autolab.no_grad():
@@ -203,7 +202,7 @@ def test_a_change_that_no_version_counts_leaves_no_false_equation(library: str, 
     assert bias.id not in found.meta["changed"]
     product, result = (node for node in found.nodes if node.kind == "op")
     assert product.tex_numbers == "" and result.value.data == 3.5
-    if library == "autolab":  # PyTorch's graph does not keep the result
+    if library == "autolab":  # PyTorch's graph does not save the result
         assert product.value.data == 1.5 and result.tex_numbers == "3.5 = 1.5 + 2"
 
 

@@ -1,4 +1,4 @@
-"""Recordings as text. `AUTOLAB_WRITE_GOLDEN=1 pytest tests/trace` writes the expected texts anew: read the difference
+"""Recordings as text. `AUTOLAB_WRITE_GOLDEN=1 pytest tests/trace` rewrites the expected texts: read the difference
 before keeping it."""
 
 import itertools

@@ -1,5 +1,5 @@
-"""Operations with several results: every result that the learner gets is told of, and none that is only the
-engine's."""
+"""Operations with several results: every result that the learner gets is shown, and no result that only the engine
+uses."""
 
 import pytest
 

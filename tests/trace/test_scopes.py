@@ -1,5 +1,4 @@
-"""Which module made which node: from recordings, from results without a recording, and from names in PyTorch's
-graphs."""
+"""The module of each node: from recordings, from results without a recording, and from names in PyTorch's graphs."""
 
 import gc
 import threading
@@ -13,7 +12,7 @@ from autolab.trace import trace
 
 
 class Block(nn.Module):
-    """Calls one ReLU twice, adds in its own forward, has a layer in a list that nobody calls."""
+    """Calls one ReLU twice, adds in its own forward, and has an unused layer in a list."""
 
     def __init__(self):
         super().__init__()

@@ -1,5 +1,5 @@
-"""What the sentences of steps say is worked out again, by an evaluator of its own that sees only what is printed:
-Python's `ast` for the calls, NumPy for the operations, differences for the gradients."""
+"""Recompute the sentences of steps with a separate evaluator that sees only the printed text: Python's `ast` for the
+calls, NumPy for the operations, differences for the gradients."""
 
 import ast
 import re
@@ -33,7 +33,7 @@ def reduction(function):
 
 
 def extreme(value, place):
-    """Return all of it, or values and places along one dimension."""
+    """Return all extreme values, or values and positions along one dimension."""
     return lambda x, dim=None, keepdim=False: (
         value(x)
         if dim is None
@@ -88,11 +88,11 @@ BINARY = {
 
 
 class Unknown(Exception):
-    """More than the evaluator knows."""
+    """The evaluator cannot handle this text."""
 
 
 def evaluated(tree, values):
-    """Return the numbers of an expression; `values`: those of its names."""
+    """Return the numbers of an expression; `values`: the numbers of its names."""
     if isinstance(tree, ast.Name):
         if tree.id not in values:
             raise Unknown(tree.id)
@@ -119,7 +119,7 @@ def evaluated(tree, values):
 
 
 def numbers(text):
-    """Return the numbers that are printed; raises Unknown for a summary of many, or a matrix that is cut off."""
+    """Return the printed numbers; raise Unknown for a summary of many numbers, or a truncated matrix."""
     words = re.sub(r"-?\b(nan|inf)\b", lambda m: f"float('{m[0]}')", text)
     if "..." in text or not re.fullmatch(r"[\[\](), \d.e+naifloTrueFs'-]+", words):
         raise Unknown(text)
@@ -127,8 +127,7 @@ def numbers(text):
 
 
 def close(a, b, terms=0.0):
-    """Return whether numbers are the same, but for what float32 and three digits leave out; `terms`: how large those
-    are that they are a sum of."""
+    """Return whether numbers agree up to float32 and three digits; `terms`: the magnitude of the terms in their sum."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     if a.shape != b.shape:
         return False
@@ -169,7 +168,7 @@ class Reading:
         return self.checked
 
     def tree(self, call):
-        """Return a call as Python's ast, labels as names; numbers that are labels stay."""
+        """Return a call as a Python ast with labels as names; labels that are numbers stay numbers."""
         spelled = self.pattern.sub(
             lambda m: m[0] if re.fullmatch(r"-?[\d.e+-]+|True|False", m[0]) else self.known[m[0]],
             call,
@@ -245,13 +244,13 @@ class Reading:
         assert not (found["hooked"] and frame.tex), "what hooks made of it is no local derivative"
 
     def passed_on(self, frame, node):
-        """Return the gradients of the node's results times the derivative of its call, by differences: along the line
-        of this frame alone."""
+        """Return the gradients of the node's results times the derivative of its call, computed by differences along
+        the edge of this frame only."""
         edge = next(e for e in self.trace.edges if e.id == frame.edge)
         slots = [e for e in self.trace.edges if e.child == node.id and not e.update]
         target, env = self.trace.node(edge.parent).output_label(edge.parent_nr), self.env()
         tree, name = self.tree(node.call), self.known[target]
-        # the same tensor may be several operands: only this slot's is changed
+        # the same tensor may be several operands, so change only this slot's
         uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name]
         mine = [
             e.slot for e in slots if self.trace.node(e.parent).output_label(e.parent_nr) == target

@@ -1,4 +1,4 @@
-"""What PyTorch compiles or exports while a recording runs, and what it compiles after it."""
+"""PyTorch code that is compiled or exported during a recording, or compiled after it."""
 
 import subprocess
 import sys

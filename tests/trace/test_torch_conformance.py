@@ -1,4 +1,4 @@
-"""The cells of `conformance/` that build graphs, recorded with either library: their traces are equal, but for those
+"""The cells of `conformance/` that build graphs, recorded with both libraries: the traces are equal, except those
 listed here."""
 
 import importlib

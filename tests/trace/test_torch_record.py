@@ -1,4 +1,5 @@
-"""Recordings of PyTorch: the same programs recorded with either library read the same, but for what is stated here."""
+"""Recordings of PyTorch: the same programs give the same text with both libraries, except for the differences stated
+here."""
 
 import contextlib
 import gc
@@ -36,7 +37,7 @@ def recorded(run, library):
 
 
 def in_order(lines):
-    """PyTorch frees what a node has saved before a leaf that it sent to accumulates, autolab after it."""
+    """Sort lines: PyTorch frees a node's saved tensors before the leaf it sent to accumulates, autolab after it."""
     found = []
     for line in lines:
         line = re.sub(r"^ *\d+  (?=forward|backward|update)", "", line)
@@ -91,8 +92,8 @@ def text_of(recording):
 
 
 def facts_of(recording):
-    """Return what a trace holds beside its text: who changes whose gradient to what, and the modules; PyTorch's order
-    of freeing apart."""
+    """Return what a trace holds besides its text: which node changes which gradient, and the modules, without PyTorch's
+    order of freeing."""
     trace = recording.trace()
     frames = [
         (f.phase, f.run, f.node, f.edge, f.receiver, f.state, f.name)
@@ -125,7 +126,7 @@ def test_a_program_reads_as_with_autolab(name):
 
 
 def test_the_order_within_a_rule_is_pytorchs_own():
-    """It multiplies for `other` first, autolab for `self`; the numbers are the same."""
+    """PyTorch multiplies for `other` first, autolab for `self`; the numbers are the same."""
     ours, theirs = (
         recorded(PROGRAMS["gradients_of_gradients"], library).trace()
         for library in (autolab, torch)
@@ -220,7 +221,7 @@ def test_values_are_those_of_their_moment():
 
 
 def calls_of(run):
-    """Return how many functions a call of `run` calls, those written in C included."""
+    """Return the number of functions that `run` calls, including those written in C."""
     counts = {"call": 0, "c_call": 0, "return": 0, "c_return": 0, "c_exception": 0}
 
     def count(frame, event, argument):
@@ -238,7 +239,7 @@ def calls_of(run):
     ("library", "most"), [(torch, 11_000), (autolab, 9_500)], ids=["torch", "autolab"]
 )
 def test_a_recorded_step_of_a_small_network_calls_few_functions(library, most):
-    """Of a step of ten operations and six parameters. A bound on time would fail on a machine that has other work."""
+    """Count the calls of a step with ten operations and six parameters. A time limit would fail on a busy machine."""
     nn = library.nn
     layers = nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 3)
     model = nn.Sequential(*layers)
@@ -435,7 +436,7 @@ def test_a_pytorch_without_a_name_that_is_needed_gives_a_sentence(monkeypatch):
 
 
 def test_no_other_private_name_of_pytorch_is_used():
-    """What the trace calls by an underscored name of PyTorch's is in `torch_names.USED`, and in docs/pytorch.md."""
+    """The private names of PyTorch that the trace uses are in `torch_names.USED` and docs/pytorch.md."""
     page = (Path(autolab.__file__).parents[1] / "docs" / "pytorch.md").read_text()
     told = {name for names in torch_names.USED.values() for name in names}
     assert all(f"`{name.replace('_self', '_*')}`" in page for name in told)
@@ -541,7 +542,8 @@ def test_a_recording_can_be_looked_at(tmp_path):
 
 
 def test_a_loss_is_computed_again_as_it_was():
-    """A sum, not the mean that nn.functional's third argument would make of it: else every value was in doubt."""
+    """Recompute a sum, not the mean that nn.functional's third argument would select; else every value would be in
+    doubt."""
     y = torch.tensor([1.0, 2.0], requires_grad=True)
     loss = torch.nn.functional.mse_loss(y * 2, torch.zeros(2), reduction="sum") * 3
     values = {n.label: n.value and n.value.text for n in autolab.trace.trace(loss).nodes}
@@ -578,7 +580,7 @@ def test_a_recording_counts_what_it_holds_of_either_library():
 
 @pytest.mark.parametrize("library", [torch, autolab], ids=["torch", "autolab"])
 def test_a_view_without_a_history_does_not_break_the_recording(library):
-    """Changed under no_grad with the leaf it is of, its grad_fn may not be read."""
+    """The leaf's view was changed under no_grad, so its grad_fn may not be read."""
     w = library.tensor([[1.5, 2.5], [3.5, 4.5]], requires_grad=True)
     with autolab.record() as recording:
         with library.no_grad():

@@ -1,4 +1,4 @@
-"""Programs as people bring them: recorded, they compute what they compute unwatched, and the trace is true."""
+"""Typical user programs: recorded, they compute the same as without recording, and the trace is true."""
 
 import warnings
 
@@ -22,7 +22,7 @@ def test_complex_numbers_are_told_in_words(tmp_path):
     told = {n.label: n.value for n in trace.nodes}
     assert told["y"].text == "[1+2j, 2+4j]" and told["y"].data is None
     assert told["1+2j"].dtype == "complex128"
-    # the rule of mul is written for real numbers: of a complex one, PyTorch takes the conjugate
+    # the rule of mul is written for real numbers; for complex numbers, PyTorch takes the conjugate
     assert [bool(e.tex) for e in trace.edges if e.differentiable] == [False, False, True]
     autolab.viz.make_dot(y.abs().sum())
     explorer = autolab.explore(y)

@@ -1,5 +1,4 @@
-"""What is shown is true: numbers stand as written, and every shown equation of generated programs is worked out
-again."""
+"""Displays are true: numbers stand as written, and every equation shown for generated programs is recomputed."""
 
 import linecache
 import math
@@ -31,7 +30,7 @@ SPELLED = [
 
 
 def program(seed):
-    """Source lines of a small program on scalars: every result is used, numbers are spelled in many ways."""
+    """Return the source lines of a small program on scalars: every result is used, numbers are written in many ways."""
     draw, lines, names = random.Random(seed), [], ["x", "y"]
     for i in range(8):
         a, b = draw.choice(names), draw.choice([draw.choice(names), draw.choice(SPELLED)])
@@ -58,8 +57,7 @@ def program(seed):
 
 
 def run(lines, **names):
-    """Return a recording of source lines whose text linecache knows, as it knows a notebook's cells; and their
-    variables."""
+    """Return a recording of source lines, with text that linecache knows like a notebook cell's, and its variables."""
     filename = f"<program {hash(tuple(lines))}>"
     source = "\n".join(lines) + "\n"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
@@ -92,7 +90,7 @@ _FUNCTIONS = {
 
 
 def worked_out(tex):
-    """Return the number that a formula comes to, None when there is more in it than this test knows."""
+    """Return the number that a formula evaluates to; None if it contains more than this test can parse."""
     text = tex.replace(r"\left", "").replace(r"\right", "").replace(r"\cdot", "*")
     while r"\frac" in text:
         start = text.rindex(r"\frac")

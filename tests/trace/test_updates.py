@@ -1,4 +1,4 @@
-"""What changes leaves and their gradients between passes, as a recording tells it."""
+"""Recorded changes of leaves and their gradients between passes."""
 
 import math
 import re
@@ -48,7 +48,7 @@ def test_the_arithmetic_of_a_step_is_true_to_the_digits_shown(name, settings):
                 if " ≈ " not in line["numbers"]
                 else line["numbers"].rpartition(" ≈ ")
             )
-            worked = eval(left, PYTHON) if left else float(right)  # what the numbers shown come to
+            worked = eval(left, PYTHON) if left else float(right)  # the value of the shown numbers
             near = (
                 {"rel_tol": 1e-3, "abs_tol": 1e-6}
                 if "≈" in (sign.strip() or line["sign"])
@@ -105,7 +105,7 @@ def test_a_step_of_sgd_reads_as_in_a_lesson():
     ]
     assert (
         trace.states(len(trace.frames) - 1)[trace.nodes[0].id] == "accumulated"
-    )  # what was found at v = 4
+    )  # the value found at v = 4
 
 
 def test_rounding_is_admitted():

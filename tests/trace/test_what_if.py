@@ -1,4 +1,4 @@
-"""A recorded run again with other numbers: equal to what the program gives with them."""
+"""Reruns of a recording with other numbers: equal to what the program returns with these numbers."""
 
 import numpy as np
 import pytest

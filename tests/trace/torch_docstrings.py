@@ -39,7 +39,7 @@ SKIPPED = (
 
 
 def docstrings() -> dict[str, str]:
-    """Name -> docstring, of everything public that has an example."""
+    """Return name -> docstring of every public object that has an example."""
     found: dict[str, str] = {}
     seen: set[int] = set()
     for name, item in _items():
@@ -70,13 +70,13 @@ def _items() -> Iterator[tuple[str, Any]]:
 
 
 class Docstring:
-    """The examples of one docstring as a program; an example that fails ends nothing."""
+    """The examples of one docstring as a program; a failing example does not stop the others."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         try:
             self.examples = doctest.DocTestParser().get_examples(text)
-        except ValueError:  # not quite doctest's form: every line on its own
+        except ValueError:  # not quite doctest's format: each line separately
             lines = [line.strip()[3:].strip() for line in text.splitlines() if ">>>" in line]
             self.examples = [doctest.Example(line, "") for line in lines if line]
 
@@ -102,7 +102,7 @@ class Docstring:
 
 @contextlib.contextmanager
 def _results(space: dict[str, Any], name: str) -> Iterator[None]:
-    """What a line gives is kept under `name` instead of being printed."""
+    """Store the value of a line under `name` instead of printing it."""
 
     def keep(item: Any) -> None:
         if item is not None:
@@ -116,7 +116,7 @@ def _results(space: dict[str, Any], name: str) -> Iterator[None]:
 
 
 def main(part: str = "") -> None:
-    """Prints what differs, and the counts."""
+    """Print the differences, and the counts."""
     counts: dict[str, int] = {}
     out = sys.stdout
     with tempfile.TemporaryDirectory() as folder:

@@ -27,7 +27,7 @@ def operations() -> Iterator[Any]:
     """Yield every entry of the database that can run on the CPU in float32 or int64."""
     try:
         import expecttest  # noqa: F401
-    except ImportError:  # the database needs its name only
+    except ImportError:  # only the name is needed
         stand_in: Any = types.ModuleType("expecttest")
         stand_in.TestCase = unittest.TestCase
         sys.modules["expecttest"] = stand_in
@@ -37,7 +37,7 @@ def operations() -> Iterator[Any]:
 
 
 class Sample:
-    """One sample of an operation: its result, and the gradients of everything that can have one."""
+    """One sample of an operation: its result, and all gradients that it has."""
 
     def __init__(self, op: Any, place: int) -> None:
         self.op, self.place = op, place
@@ -67,7 +67,7 @@ def _tensors(item: Any) -> list[torch.Tensor]:
 
 
 def main(part: str = "") -> None:
-    """Prints what differs, and the counts."""
+    """Print the differences, and the counts."""
     counts: dict[str, int] = {}
     for op in operations():
         if part in op.full_name:

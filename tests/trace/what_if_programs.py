@@ -1,5 +1,5 @@
-"""Programs drawn at random of the operations that a page can run again, each with one number changed, and what the
-program gives with it."""
+"""Random programs of operations that a page can rerun, each with one number changed, and the program's result with
+it."""
 
 import random
 
@@ -12,7 +12,7 @@ PROGRAMS = 24
 
 
 def program(seed, x, w, c, lr):
-    """Some operations on tensors that go together, then two steps of gradient descent in every third program."""
+    """Run some operations on tensors of matching shapes; in every third program, then two steps of gradient descent."""
     chance = random.Random(seed)
     one = [
         torch.exp,
@@ -91,6 +91,6 @@ def recorded(seed):
 
 
 def values(trace):
-    """Return the numbers of every node that has them."""
+    """Return the numbers of every node whose numbers are known."""
     found = {node.id: array_of(node.value) for node in trace.nodes}
     return {node: value for node, value in found.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The widgets' scripts: bundles that `frontend/` builds, complete, nothing fetched at run time."""
+"""The widgets' scripts: bundles built by `frontend/`, complete, without any request at run time."""
 
 import re
 import shutil
@@ -34,7 +34,7 @@ def test_a_bundle_is_small(name, most):
 
 
 def test_the_bundles_are_what_the_sources_build():
-    """The check of `npm run check`; skipped where the tool chain of `frontend/` is not installed."""
+    """Run `npm run check`; skipped if the tool chain of `frontend/` is not installed."""
     if shutil.which("node") is None:
         pytest.skip(
             "Node is not installed: the bundles are compared with their sources where it is"
@@ -79,7 +79,7 @@ def test_every_colour_of_the_palette_is_used_and_every_one_used_is_there():
     named = set(re.findall(r"var\(--(?!jp-)([\w-]+)", styles))
     own = set(
         re.findall(r"--([\w-]+)[:`\"]", styles + scripts)
-    )  # sizes and counts that a script or a sheet sets
+    )  # sizes and counts that a script or a style sheet sets
     in_scripts = {a or b for a, b in re.findall(r'PALETTE(?:\.(\w+)|\["([\w-]+)"\])', scripts)}
     assert in_scripts <= set(palette.FIXED)
     assert named | in_scripts == set(palette.FIXED) | set(palette.THEMES) | (own & named)

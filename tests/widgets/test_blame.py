@@ -1,5 +1,5 @@
-"""Blame: scores are gradients (times numbers), the result is drawn and told, and nothing of the learner's is
-changed."""
+"""Blame: scores are gradients (times numbers), the result is drawn and described, and the learner's tensors are
+unchanged."""
 
 import re
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_it_is_told_and_drawn():
     assert html.count("<rect") == 2 and "image 37%" in html
     table = autolab.blame((x * 2).sum(), {"x": x})._repr_html_()
     assert "title='score -4'>-2</td>" in table
-    assert autolab.widgets.Blame and callable(autolab.blame)  # whichever is asked for first
+    assert autolab.widgets.Blame and callable(autolab.blame)  # in either order of access
     image = autolab.arange(81.0).reshape(1, 9, 9).requires_grad_()
     shown = autolab.blame((image * image).sum(), image)._repr_html_()
     assert (
@@ -132,8 +132,7 @@ def test_gradient_times_input_is_exact_for_what_is_linear():
 
 
 def test_no_file_has_the_name_of_what_is_in_it():
-    """An imported file would stand in its place: `widgets.blame` was a module for who had taken `widgets.Blame`
-    first."""
+    """An imported file would replace it: `widgets.blame` was a module after a first access to `widgets.Blame`."""
     import autolab.widgets
 
     files = {path.stem for path in Path(autolab.widgets.__file__).parent.glob("*.py")}

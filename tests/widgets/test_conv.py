@@ -1,4 +1,4 @@
-"""The convolution explorer's numbers, step by step, against conv2d and its backward pass; what it refuses."""
+"""The convolution explorer's numbers, step by step, compared with conv2d and its backward pass; its rejected inputs."""
 
 import json
 import re
@@ -29,7 +29,7 @@ SETTINGS = {
 
 
 def scattered(widget, key):
-    """Return the last total of every place of the padded image, from the frames alone."""
+    """Return the last total of every position of the padded image, from the frames alone."""
     data = widget.data
     total = np.zeros(np.shape(data["image"]))
     (kh, kw), (dh, dw) = data["kernel"], data["dilation"]
@@ -45,7 +45,7 @@ def scattered(widget, key):
 
 
 def example(torch, options, with_bias):
-    """Image, weight, bias, output and its gradient, after backward()."""
+    """Return image, weight, bias, output and its gradient, after backward()."""
     torch.manual_seed(1)
     groups = options.get("groups", 1)
     channels = 4 if groups > 1 else 2
@@ -76,7 +76,7 @@ def test_steps_add_up_to_pytorchs_conv2d_and_its_gradients(name, with_bias):
 
 
 def compare(widget, weight_shape, wanted):
-    """The widget's last totals with [output, gradient of image, of weight, of bias]."""
+    """Compare the widget's last totals with [output, gradient of image, of weight, of bias]."""
     frames, data = widget.data["frames"], widget.data
     close = lambda ours, theirs: np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
     shape = np.shape(wanted[0])

@@ -1,5 +1,4 @@
-"""The training dashboard in the kernel: how it is driven, paused, interrupted, and shown. What it keeps is in
-`test_history`."""
+"""The training dashboard in the kernel: running, pausing, interrupting, displaying. `test_history` tests its data."""
 
 import asyncio
 import math
@@ -21,7 +20,7 @@ from autolab.widgets import TrainingDashboard, charts
 
 
 def descent(lib, rate=0.1, steps=50):
-    """Gradient descent on w², one record a step; (generator, optimizer, w)."""
+    """Return gradient descent on w², one record per step: (generator, optimizer, w)."""
     w = lib.tensor([1.0], requires_grad=True)
     optimizer = lib.optim.SGD([w], lr=rate)
 
@@ -65,7 +64,7 @@ def test_steps_without_a_loop():
 
 
 def test_others_run_in_between():
-    """Training takes turns with the event loop: it is paused, stepped and resumed by another task."""
+    """Training takes turns with the event loop: another task pauses, steps and resumes it."""
     generator, optimizer, w = descent(autolab, steps=100_000)
     dashboard = TrainingDashboard(generator, optimizer)
 
@@ -241,7 +240,7 @@ def test_predict_is_called_with_validation_numbers_and_its_errors_pause():
 
 
 def test_an_interrupt_pauses_and_nothing_is_lost():
-    """As the notebook's stop button: SIGINT in the middle of a step."""
+    """Send SIGINT in the middle of a step, like the notebook's stop button."""
     where = []
 
     def train():
@@ -304,7 +303,7 @@ def test_a_cancelled_cell_leaves_the_training_paused():
 
 
 def test_buttons_may_be_answered_in_another_thread():
-    """As kernels with subshells do."""
+    """Kernels with subshells do this."""
 
     async def scene():
         dashboard = TrainingDashboard(descent(autolab, steps=100_000)[0])
@@ -398,7 +397,7 @@ def test_ticks_are_round(low, high, expected):
     [(None, False), ({}, True), ({"_supports_kernel_subshells": True}, False)],
 )
 def test_it_says_while_a_cell_waits_whether_the_kernel_hears_it(monkeypatch, kernel, unheard):
-    """A kernel without subshells (ipykernel 6) takes the messages of buttons when the cell has ended."""
+    """A kernel without subshells (ipykernel 6) handles button messages only after the cell has ended."""
     shell = SimpleNamespace(kernel=SimpleNamespace(**kernel)) if kernel is not None else None
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     said = []

@@ -1,5 +1,5 @@
-"""The device explorer in the kernel: what it sends, what it refuses, its still picture. The browser's side is in
-tests/browser."""
+"""The device explorer in the kernel: the data it sends, its rejected inputs, its static picture. tests/browser has the
+rest."""
 
 import json
 import re

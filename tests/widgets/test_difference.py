@@ -1,4 +1,4 @@
-"""Compare: equal runs have no difference, others are told where they first part, by both libraries."""
+"""Compare: equal runs have no difference; for others the first difference is found, in both libraries."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The pad that a digit is drawn on."""
+"""The pad for drawing a digit."""
 
 import pytest
 import traitlets

@@ -1,4 +1,4 @@
-"""Widgets in a kernel: cells that are run again leave as many alive as are on display."""
+"""Widgets in a kernel: after rerunning cells, only the displayed widgets are alive."""
 
 import time
 
@@ -27,7 +27,7 @@ x = autolab.tensor(3.0, requires_grad=True)"""
 
 
 class Cells:
-    """A kernel, and what its cells say."""
+    """A kernel, and the output of its cells."""
 
     def __init__(self):
         self.manager, self.client = start_new_kernel()
@@ -65,7 +65,7 @@ class Cells:
                 return said
 
     def views(self, expression, count):
-        """The browser says how many views of a widget there are."""
+        """Report the number of views of a widget, as the browser does."""
         comm = self.run(f"{expression}.model_id").strip("'")
         data = {"method": "update", "state": {"_views": count}, "buffer_paths": []}
         self.client.shell_channel.send(
@@ -148,8 +148,8 @@ def test_a_learners_layout_stays_open(cells):
 def test_nothing_is_printed_when_the_thread_of_a_pages_widgets_ends_with_messages_on_their_way(
     cells,
 ):
-    """As when JupyterLab loads the page anew: it asks for the states of all widgets, and ends the thread that answered.
-    Of ipykernel's tasks there asyncio complained: some 20 times here."""
+    """When JupyterLab reloads a page, it requests the states of all widgets, and the kernel ends the thread that
+    answers. asyncio then complained about ipykernel's tasks, some 20 times here."""
     client = cells.client
     cells.run("autolab.explore(x * x)", "page")
 

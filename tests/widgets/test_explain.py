@@ -1,4 +1,4 @@
-"""`autolab.explain()`: which error it takes, what it returns."""
+"""`autolab.explain()`: which error it explains, and what it returns."""
 
 import sys
 

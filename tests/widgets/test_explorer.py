@@ -1,4 +1,4 @@
-"""The explorer in the kernel: its traits, what a notebook stores of it, and how it is made."""
+"""The explorer in the kernel: its traits, its stored state in a notebook, and its creation."""
 
 import json
 import re
@@ -191,7 +191,7 @@ def test_explore_a_result_of_ones_own():
     assert x.grad is None, "looking changes nothing"
     explorer.selected = "w"
     assert explorer.trace.node(explorer.selected).shape == (2, 2)
-    z.backward()  # and frees nothing
+    z.backward()  # and frees no saved tensors
     assert autolab.explore(x * 3, params={"weight": x}).trace.nodes[0].label == "weight"
     with autolab.record() as recording:
         (x * x).backward()

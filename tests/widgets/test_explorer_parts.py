@@ -1,4 +1,5 @@
-"""Explorers of networks and of very long graphs, in the kernel: parts, what is sent, what a page needs without one."""
+"""Explorers of networks and very long graphs in the kernel: parts, the data sent, the state for a page without a
+kernel."""
 
 import json
 

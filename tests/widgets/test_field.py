@@ -1,4 +1,4 @@
-"""Receptive fields: what the frames say against PyTorch's gradients, for layers of both libraries; what is refused."""
+"""Receptive fields: the frames compared with PyTorch's gradients, for layers of both libraries; rejected inputs."""
 
 import json
 import re
@@ -43,8 +43,8 @@ NETWORKS = {
 
 
 def touched(torch, network, selected):
-    """First and last row and column of the image whose gradient is not 0, with max pooling replaced by a mean: which
-    number wins depends on the image, what may win does not."""
+    """Return the first and last row and column of the image with a gradient other than 0. Max pooling is replaced by a
+    mean, because which number is the maximum depends on the image."""
     torch.manual_seed(0)
     layers = [
         torch.nn.AvgPool2d(m.kernel_size, m.stride) if "MaxPool" in type(m).__name__ else m

@@ -1,4 +1,4 @@
-"""The freeze panel's numbers, switches, traps and its reading of the graph; with autolab's modules and PyTorch's."""
+"""The freeze panel's numbers, switches, warnings and its reading of the graph, with both libraries' modules."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ def lib(request):
 
 
 def small(lib):
-    """3 -> 5 -> 4 -> 2, 62 parameters: Linear 20 and 24, BatchNorm 8, Linear 10."""
+    """Return a network 3 -> 5 -> 4 -> 2 with 62 parameters: Linear 20 and 24, BatchNorm 8, Linear 10."""
     nn = lib.nn
     return nn.Sequential(
         nn.Linear(3, 5),
@@ -361,7 +361,7 @@ def test_where_backward_stops(lib, trained, end, unvisited, passed, visited, op)
     assert (reach.layer, reach.unvisited, reach.passed) == (end, unvisited, passed)
     assert (reach.visited, reach.operations, reach.traced) == (visited, 11, True)
     assert panel.explorer.trace.node(reach.node).op == op
-    # The same as the graph that is made with these flags: count its nodes, without the leaves.
+    # Compare with the graph that is made with these flags: count its nodes, without the leaves.
     nodes, level = set(), [forward().grad_fn]
     while level:
         nodes |= set(level)
@@ -490,7 +490,7 @@ def test_what_the_browser_asks_for():
 
 
 def test_a_switch_waits_for_the_step_that_is_being_trained():
-    """Kernels with subshells give messages to another thread, while this one trains."""
+    """Kernels with subshells handle messages in another thread while this one trains."""
     model = small(autolab)
 
     async def scene():

@@ -1,4 +1,4 @@
-"""docs/gallery.md keeps up with the widgets and their pictures."""
+"""docs/gallery.md lists all widgets and their pictures."""
 
 import re
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_the_pictures_are_there_and_small():
 
 
 def test_a_picture_has_one_line():
-    """Before each picture stands one paragraph; what a widget can do else is said by its docstring."""
+    """One paragraph stands before each picture; the widget's docstring has the rest."""
     for section in GALLERY.split("\n## ")[1:]:
         paragraphs = [one for one in section.split("\n\n")[1:] if not one.startswith("![")]
         assert all(len(one.split()) < 45 for one in paragraphs), section[:40]

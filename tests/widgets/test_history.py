@@ -1,4 +1,4 @@
-"""What the training dashboard keeps of a run: curves of bounded size, examples, a confusion matrix."""
+"""The training dashboard's data of a run: curves of bounded size, examples, a confusion matrix."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""What the kit does differently in JupyterLite's kernel, on a kernel that behaves like it."""
+"""The kit's special code for JupyterLite's kernel, tested on a kernel that behaves like it."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from autolab.progress import store
 
 
 class Kernel:
-    """JupyterLite's shell, as far as the kit uses it: None in a sent dict is lost, as in its kernel."""
+    """The parts of JupyterLite's shell that the kit uses: None in a sent dict is lost, as in its kernel."""
 
     def __init__(self, tags=(), cell="a"):
         header = {"metadata": {"tags": list(tags), "cellId": cell}}

@@ -1,5 +1,5 @@
-"""The landscape: its paths are those of the optimizers themselves, the picture is of the loss, and nothing of the
-learner's is changed."""
+"""The landscape: its paths equal the optimizers' own, the picture shows the loss, and the learner's tensors are
+unchanged."""
 
 import numpy as np
 import pytest
@@ -126,9 +126,9 @@ def test_an_explorer_and_the_landscape_lead_each_other():
     assert explorer.step == bounds[1]
     race.step = 3
     assert (race.step, explorer.step) == (3, bounds[2])  # the last step of both
-    race.step = 4  # further than was recorded
+    race.step = 4  # beyond the recorded steps
     assert explorer.step == bounds[2]
-    race.start = [2.0, 1.0]  # the explorer shows the way from the other one
+    race.start = [2.0, 1.0]  # the explorer shows the path from the other start
     explorer.step = 0
     race.step = 1
     assert (explorer.step, race.step, race.linked) == (

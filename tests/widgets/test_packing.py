@@ -1,5 +1,5 @@
-"""What a script is sent of a trace: all of it, each thing once, in few bytes. That the script reads the same is in
-`browser/test_states.py`."""
+"""Packed traces for scripts: complete, without repetition, in few bytes. `browser/test_states.py` checks the
+unpacking."""
 
 from __future__ import annotations
 

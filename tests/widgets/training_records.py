@@ -1,8 +1,8 @@
-"""Records as a training yields them, for the tests of what keeps and shows them."""
+"""Sample training records, for tests of the code that stores and shows them."""
 
 
 def records(count, epochs=1):
-    """Losses 1, 1/2, 1/3 …; validation at the end of each epoch."""
+    """Return losses 1, 1/2, 1/3 …; validation at the end of each epoch."""
     for i in range(count):
         last = (i + 1) % (count // epochs) == 0
         yield {

@@ -1,4 +1,4 @@
-// What the page and the worker with Python say to each other.
+// The messages between the page and the Python worker.
 
 export type Output =
   | { kind: "text"; stream: "out" | "err"; text: string }

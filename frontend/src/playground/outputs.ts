@@ -1,4 +1,4 @@
-// What a program shows, one element for each output, in their order.
+// The outputs of a program, one element for each, in order.
 import type { Output } from "./messages";
 
 /** Return the function that adds an output to an element, and the widgets' pages that were added. */

@@ -1,4 +1,4 @@
-// Code in the address of a page: compressed, after `#`, so that it never reaches a server.
+// Code in the address of a page: compressed, after `#`, so it never reaches a server.
 
 /** Return `code=` and the compressed program, in the letters that an address takes as they are. */
 export async function toHash(code: string): Promise<string> {
