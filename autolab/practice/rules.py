@@ -196,9 +196,9 @@ class Rule:
     """One changed rule. key: its name. belief: the sentence behind it. says: why it is wrong, with
     places for names.
 
-    send(machine, edge, arrived): what goes along an edge, None where this rule says nothing of it.
-    receive(before, new, count): what the receiver has then. clears, keeps: what becomes of `.grad`. once: it holds in
-    the frame where it begins, and not after.
+    send(machine, edge, arrived): return what goes along an edge, None to keep the right contribution. receive(before,
+    new, count): return what the receiver has afterwards. clears, keeps: how `.grad` is treated. once: the rule applies
+    only in the frame where it begins.
     """
 
     key: str

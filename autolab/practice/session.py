@@ -117,7 +117,7 @@ class Practice(Explorer):
 
     @property
     def result(self) -> Result:
-        """Return what was asked, answered, and right at the first try."""
+        """Return the numbers of decisions asked, answered, and right at the first try."""
         counts: dict[str, dict[str, int]] = {"asked": {}, "answered": {}, "at_once": {}}
         for one in self.questions:
             reply, kind = self.replies.get(one["id"], {}), one["decision"]

@@ -94,7 +94,7 @@ class profile:
         )
 
     def key_averages(self, group_by_input_shape: bool = False) -> EventList:
-        """Return one FunctionEventAvg per name (and per input shapes, when asked)."""
+        """Return one FunctionEventAvg per name (and per input shapes, if wanted)."""
         return self.__getattr__("key_averages")(group_by_input_shape)
 
     def __getattr__(self, name: str) -> Any:

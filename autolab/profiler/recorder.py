@@ -56,7 +56,7 @@ _ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 @dataclass(eq=False, slots=True)
 class _Row:
-    """One call: when it began and ended (ns; `end` is 0 while it runs), and what is known about it."""
+    """One call: its start and end (ns; `end` is 0 while it runs), and further data."""
 
     name: str
     start: int

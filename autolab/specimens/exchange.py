@@ -117,5 +117,5 @@ def note(about: Any, what: Any) -> None:
 
 
 def noted(about: Any) -> Any:
-    """Return what was remembered about an object, or None."""
+    """Return the note about an object, or None."""
     return (_thread.notes or {}).get(id(about), (None, None))[1]

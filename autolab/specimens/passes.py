@@ -1,5 +1,5 @@
-"""Wrong rules of the backward pass: what arrives, what is added, what is kept. The first parameter
-of each, `right`, is the engine's own code in that place."""
+"""Wrong rules of the backward pass: how gradients arrive, are added and are kept. The first parameter of each, `right`,
+is the engine's own code in that place."""
 
 from __future__ import annotations
 

@@ -30,9 +30,8 @@ class Step:
 
     event: "seed", "contribution", "clear", or "rule": it changed without an assignment (two objects share an array).
     child, slot: the child whose rule sent it, and along which operand. value: what arrived; total: `grad` afterwards;
-        upstream:
-    the child's gradient. lost: the value it overwrote instead of adding to it, None if it added. late: whether the
-    receiver had already passed its gradient on.
+    upstream: the child's gradient. lost: the value it overwrote instead of adding to it, None if it added. late:
+    whether the receiver had already passed its gradient on.
     """
 
     event: str

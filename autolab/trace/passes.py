@@ -100,7 +100,7 @@ class _Account:
         self.edges = edges
         # Only what differs from "none" has an entry.
         self.states = {n.id: "accumulated" for n in nodes if n.grad_before is not None}
-        self.held = dict(self.states)  # by the content of their `.grad`
+        self.held = dict(self.states)  # the state that each node's `.grad` alone gives
         # node -> why it gets no gradient, according to the latest pass
         self.said: dict[str, str] = {}
         self.open: dict[str, None] = {}  # nodes whose reason another pass may change

@@ -1,4 +1,4 @@
-"""Records that are made when somebody looks at them: of a big graph few nodes and steps are ever looked at."""
+"""Records that are created on first access, because only few nodes and steps of a big graph are ever read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Records(Sequence[Any]):
-    """A tuple of records of which each is made when somebody looks at it: `make(place, what it is made of)`."""
+    """A tuple of records, each created on first access by `make(place, data)`."""
 
     def __init__(self, rough: Sequence[Any], make: Callable[[int, Any], Any]) -> None:
         self.rough, self._make = rough, make
@@ -37,6 +37,6 @@ class Records(Sequence[Any]):
 
 
 def rough(records: Any) -> Any:
-    """Return what records are made of, where they are made when somebody looks at them: their fields that need no
-    writing have the same names there. Else the records."""
+    """Return the data behind records that are created on first access; fields that need no text have the same names
+    there. For other records, return the records themselves."""
     return getattr(records, "rough", records)

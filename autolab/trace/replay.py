@@ -104,7 +104,7 @@ class Again:
         """Return the derivative of an edge's child with respect to its parent: an array of the child's shape followed
         by the parent's.
 
-        Raises Unknown where the operation cannot be run again or no gradient flows along the edge.
+        Raises Unknown if the operation cannot be run again or no gradient flows along the edge.
         """
         slot = next(i for i, other in enumerate(self.into[edge.child]) if other.id == edge.id)
         return self.jacobian(edge.child, slot, self.operands(edge.child))

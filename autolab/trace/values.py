@@ -184,7 +184,7 @@ class Value(_Later):
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody has asked yet what it is; asking may take a while."""
+        """Whether the value has not been computed yet; computing it may take a while."""
         return hasattr(self, "_make")
 
     @classmethod
@@ -430,7 +430,8 @@ def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
     if low < high:
         near = np.float32(np.add.reduce(flat, dtype=np.float32) / flat.size)
         rest = np.subtract(flat, near, dtype=np.float32)
-        beside = float(np.add.reduce(rest)) / flat.size  # of what is small, few digits are lost
+        # summing small remainders loses few digits
+        beside = float(np.add.reduce(rest)) / flat.size
         mean = float(near) + beside
         variance = float(np.add.reduce(np.square(rest, out=rest))) / flat.size - beside * beside
         if not 1e-30 < variance < math.inf or mean * mean > variance * 1e4:

@@ -24,7 +24,7 @@ MUTED, SOFT, ALARM = (
     "#5A6571",
     "#D5DBE1",
     "#8f3a6e",
-)  # text beside the main text; thin lines; text about what is wrong
+)  # text beside the main text; thin lines; text about errors
 NOT_A_NUMBER = "#bbbbbb"  # in heat maps
 NEVER = ("#ffffff", "#9a9a9a")  # dotted (paper, dots): no gradient comes here
 PARTIAL, RETURNED = (

@@ -19,7 +19,8 @@ from . import heat
 
 MOST_DRAWN = 8  # tensors; if there are more, draw those with the numbers in the table
 MOST_CELLS = 4096  # numbers of one tensor that are drawn
-_FRAME = f"outline:1px solid {palette.DATA};outline-offset:-1px"  # inside: a notebook's output cuts off what is outside
+# an inner outline, because a notebook's output cuts off outer ones
+_FRAME = f"outline:1px solid {palette.DATA};outline-offset:-1px"
 
 
 class Entry(NamedTuple):

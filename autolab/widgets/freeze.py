@@ -106,7 +106,7 @@ class FreezePanel(Displayed):
         self.on_msg(self._on_message)
         self.refresh()
 
-    # -- what is set -------------------------------------------------------------------------------------------------
+    # -- settings ----------------------------------------------------------------------------------------------------
     @t.validate("trainable")
     def _set_trainable(self, proposal: Any) -> dict[str, Any]:
         paths = proposal["value"]
@@ -203,7 +203,7 @@ class FreezePanel(Displayed):
             "warnings": warnings(self._layers, self.optimizer, self.head),
         }
 
-    # -- what is read ------------------------------------------------------------------------------------------------
+    # -- reading the network -----------------------------------------------------------------------------------------
     def _known(self, path: Any) -> str:
         if path not in self._by_path:
             near = (

@@ -38,7 +38,7 @@ def recorded(program):
     return recording.trace()
 
 
-# -- handed back ---------------------------------------------------------------------------------------
+# -- returned gradients --------------------------------------------------------------------------------
 def test_grad_hands_the_gradient_back_and_grad_of_the_leaf_stays_none():
     with torch.record() as recording:
         a = torch.tensor(3.0, requires_grad=True)

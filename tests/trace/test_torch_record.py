@@ -60,8 +60,8 @@ NOTES = (
 """How sentences begin that autolab adds to an error of its own."""
 
 STATED = {
-    # PyTorch fills one number of a vector by copying, and what changed a view in place shows no node and nothing it
-    # saved
+    # PyTorch fills one number of a vector by copying, and for an in-place change of a view it shows no node and no
+    # saved tensors.
     "in_place": (
         ["v2 fill_(v1, 5) float32 [] 5 FillBackward3; version 2; programs.py:39"],
         ["v2 copy_(v1, 5) float32 [] 5 version 2; programs.py:39"],
@@ -378,9 +378,7 @@ def test_statistics_of_many_numbers_are_those_of_few():
         )
         assert abs(many["mean"] - wide.mean()) < 3e-8 * wide.std() + 5.1e-7 * abs(wide.mean())
         assert abs(many["std"] - wide.std()) <= 5e-7 * wide.std() + 1e-12
-    half = numbers.astype(
-        "float16"
-    )  # what is taken off is taken off in float32, not rounded to half
+    half = numbers.astype("float16")  # subtracted in float32, not rounded to half first
     assert abs(values._stats_of_many(half)["mean"] - half.astype("float64").mean()) < 1e-5
     numbers[7] = float("nan")
     assert values._stats_of_many(numbers) is None and values._stats(numbers)["nan"] == 1

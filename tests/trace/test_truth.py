@@ -77,8 +77,8 @@ def scalars(seed):
     return {"x": torch.tensor(x, requires_grad=True), "y": torch.tensor(y, requires_grad=True)}
 
 
-# A formula in TeX as an expression of Python, by rewriting: nothing of what made it, or of what checks it in the
-# package.
+# Convert a TeX formula to a Python expression by rewriting the text, without any code of the package that writes or
+# checks formulas.
 _FUNCTIONS = {
     "tanh": math.tanh,
     "sin": math.sin,

@@ -189,7 +189,7 @@ class Failures:
         }
 
     def settle(self) -> None:
-        """Decide who caught the last error. Called before the next event."""
+        """Decide whether the package caught the last error itself. Called before the next event."""
         if self._open is None:
             return
         (error, draft), self._open = self._open, None

@@ -24,7 +24,7 @@ _OF_NONE = re.compile(r"'NoneType'|\bNone\b")
 def causes(error: BaseException, place: Place | None, trace: Trace | None) -> list[str]:
     """Return the cause of an error and what to change; [] if none of these causes applies.
 
-    place: the learner's line. trace: what was recorded, None without a recording."""
+    place: the learner's line. trace: the recording's trace, None without a recording."""
     for find in (
         _missing_gradient,
         _two_libraries,
