@@ -62,6 +62,7 @@ export class Tools {
     this.memoryButton = toggle("Memory", "", false, () => this.after(() => this.showMemory()));
     this.searchButton = toggle("Search", "", false, () => this.show(this.searchButton, view.finder.element));
     this.legendButton = toggle("Legend", "", false, () => this.show(this.legendButton, view.legend));
+    view.paths.button.addEventListener("click", () => this.close());
     this.looks = h("div", { class: "al-tool", role: "group", "aria-label": "Show" }, this.inspect, view.paths.button, this.memoryButton, this.searchButton, this.legendButton);
     const zoom = (way) => () => view.camera.step(way);
     this.views = h("div", { class: "al-tool", role: "group", "aria-label": "View" }, act("Zoom out", "-", zoom(-1)), act("Zoom in", "+", zoom(1)), act("Fit", "0", zoom(0)), act("Turn", "", () => view.turn()));
