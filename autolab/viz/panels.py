@@ -118,7 +118,7 @@ def signed_scale(array: np.ndarray) -> tuple[Any, Any]:
     colour_map = colors.LinearSegmentedColormap.from_list(
         name, colours, N=257
     )  # odd: 0 is exactly white
-    return colour_map.with_extremes(bad=palette.BAD), colors.Normalize(
+    return colour_map.with_extremes(bad=palette.NOT_A_NUMBER), colors.Normalize(
         -top if negative else 0.0, top
     )
 

@@ -71,7 +71,7 @@ def test_colours_are_those_of_the_explorer():
     (image,) = ax.get_images()
     assert [to_hex(c) for c in image.to_rgba(image.get_array())[0]] == [
         colour.lower()
-        for colour in (palette.NEGATIVE, palette.PAPER, palette.POSITIVE, palette.BAD)
+        for colour in (palette.NEGATIVE, palette.PAPER, palette.POSITIVE, palette.NOT_A_NUMBER)
     ]
     assert title(ax) == "1 filter, 1 NaN or infinite"
 

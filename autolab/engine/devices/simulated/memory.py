@@ -16,7 +16,7 @@ ROUND, SEGMENT = 512, 2 << 20
 
 
 class OutOfMemory(Exception):
-    """There is no room for `nbytes`. `Pool` raises this, and the device turns it into PyTorch's error."""
+    """`nbytes` do not fit into the memory. `Pool` raises this, and the device turns it into PyTorch's error."""
 
     def __init__(self, nbytes):
         super().__init__(nbytes)
