@@ -6,7 +6,7 @@ from ..profiler.profile import (  # noqa: F401
     FunctionEvent,
     FunctionEventAvg,
     Interval,
-    profile,
+    older_profile as profile,
     record_function,
 )
 from .. import optim  # noqa: F401  modules that load first inside a profile have functions that report nothing

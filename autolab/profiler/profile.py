@@ -6,8 +6,10 @@ Source: https://docs.pytorch.org/docs/2.13/profiler.html, https://docs.pytorch.o
 from __future__ import annotations
 
 import contextlib
+import enum
 import warnings
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Any, Literal, Self
 
 from ..engine.core.errors import fail
 from ..engine.exact.refusals import unsupported
@@ -32,7 +34,7 @@ _NOT_HERE = {
 )
 
 
-def refuse(options: dict[str, Any]) -> None:
+def _refuse(options: dict[str, Any]) -> None:
     """Raise NotImplementedError for options that only PyTorch has, TypeError for names that are no option."""
     for name, value in options.items():
         if name not in _NOT_HERE:
@@ -42,13 +44,96 @@ def refuse(options: dict[str, Any]) -> None:
             raise unsupported("profile", name, _NOT_HERE[name])
 
 
-class profile:
-    """`with profile() as prof:` measures what runs inside, in this thread; `print(prof.key_averages().table())` shows
-    it.
+class ProfilerActivity(enum.Enum):
+    """The measured activities: the CPU, and CUDA while it is simulated."""
 
-    enabled: False measures nothing. record_shapes: note the shapes of arguments. use_device='cuda' (formerly
-    use_cuda=True): simulated GPUs are timed too; a real one is not, and asking warns. Raises RuntimeError when entered
-    twice, NotImplementedError for PyTorch's other options. Source: torch.autograd.profiler.profile."""
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+    PrivateUse1 = 5
+
+
+def supported_activities() -> set:
+    """Return the activities that can be measured. Source: torch.profiler.supported_activities."""
+    cuda = {ProfilerActivity.CUDA} if simulated_clock() is not None else set()
+    return {ProfilerActivity.CPU} | cuda
+
+
+class profile:
+    """`with profile(activities=[ProfilerActivity.CPU]) as prof:` measures what runs inside, in this thread.
+
+    record_shapes: note the shapes of arguments. Raises AssertionError when no activity is left that can be measured,
+    NotImplementedError for PyTorch's other options, such as schedule and profile_memory. Source:
+    torch.profiler.profile."""
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[ProfilerActivity] | None = None,
+        record_shapes: bool = False,
+        use_cuda: bool | None = None,
+        **others: Any,
+    ) -> None:
+        _refuse(others)
+        self.activities = supported_activities() if activities is None else set(activities)
+        if use_cuda is not None:
+            message = "`use_cuda` is deprecated, use `activities` argument instead"
+            warnings.warn(message, FutureWarning, stacklevel=2)
+        if not self.activities or not self.activities <= set(ProfilerActivity):
+            message = "No valid profiler activities found"
+            raise fail(AssertionError, message, "Activities are members of ProfilerActivity.")
+        self.record_shapes = record_shapes
+        self._recorder: Recorder | None = None
+        self._events = EventList()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> Literal[False]:
+        self.stop()
+        return False
+
+    def start(self) -> None:
+        """Start measuring. CPU time counts only if the CPU is among the activities."""
+        cuda, available = ProfilerActivity.CUDA in self.activities, simulated_clock() is not None
+        if cuda and not available:
+            warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=3)
+        if ProfilerActivity.CPU not in self.activities:
+            message = "No activities specified for the profiler"
+            raise fail(AssertionError, message, "Only ProfilerActivity.CPU can be measured here.")
+        self._recorder = Recorder(self.record_shapes, cuda and available)
+        self._recorder.start()
+
+    def stop(self) -> None:
+        """End measuring; the events can be read now."""
+        recorder = self._started("stopping trace")
+        recorder.stop()
+        self._events = EventList(recorder.events())
+
+    def _started(self, doing: str) -> Recorder:
+        if self._recorder is None:
+            message = f"Profiler must be initialized before {doing}"
+            raise fail(AssertionError, message, "Run code inside `with profile() as prof:` first.")
+        return self._recorder
+
+    def events(self) -> EventList:
+        """Return all calls that were measured. Raises AssertionError before there are any."""
+        self._started("accessing events")
+        return self._events
+
+    def key_averages(self, group_by_input_shape: bool = False) -> EventList:
+        """Return one FunctionEventAvg per name. Raises AssertionError before anything was measured."""
+        self._started("getting key averages")
+        return self._events.key_averages(group_by_input_shape)
+
+
+class older_profile(profile):
+    """The profiler as `torch.autograd.profiler` has it: `use_cuda=True`, now `use_device="cuda"`, times simulated GPUs,
+    too. `function_events`, `table()` and `self_cpu_time_total` are those of `events()`. Source:
+    torch.autograd.profiler.profile."""
 
     def __init__(
         self,
@@ -59,54 +144,35 @@ class profile:
         record_shapes: bool = False,
         **others: Any,
     ) -> None:
-        refuse(others)
-        self.enabled, self.entered, self._finished = enabled, False, False
-        self.function_events = EventList() if enabled else None
-        if enabled and use_cuda:
+        if not enabled or use_device not in ("cuda", None):
+            raise unsupported("profile", "use_device" if enabled else "enabled")
+        activities = {ProfilerActivity.CPU}
+        if use_cuda:
             message = "The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead."
             warnings.warn(message, FutureWarning, stacklevel=2)
-            use_device = "cuda"
-        if enabled and use_device == "cuda" and simulated_clock() is None:
-            warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
-        elif enabled and use_device not in ("cuda", None):
-            warnings.warn(f"The {use_device} is not a valid device option.", stacklevel=2)
-        self._recorder = Recorder(record_shapes, use_device == "cuda")
+        if use_cuda or use_device:
+            activities.add(ProfilerActivity.CUDA)
+        super().__init__(activities=activities, record_shapes=record_shapes, **others)
 
-    def __enter__(self) -> profile | None:
-        if not self.enabled:
-            return None
-        if self.entered:
-            message = "Profiler context manager is not reentrant"
-            raise fail(RuntimeError, message, "Make a new profile() for each block.")
-        self.entered = True
-        self._recorder.start()
-        return self
+    @property
+    def function_events(self) -> EventList:
+        """Return all calls that were measured."""
+        return self._events
 
-    def __exit__(self, *exc: object) -> Literal[False]:
-        if self.enabled:
-            self._recorder.stop()
-            self.function_events, self._finished = EventList(self._recorder.events()), True
-        return False
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Return the µs in all events together, with nothing counted twice."""
+        return self._events.self_cpu_time_total
+
+    def table(self, *args: Any, **kwargs: Any) -> str:
+        """Return the events as text; see `EventList.table`."""
+        return self._events.table(*args, **kwargs)
 
     def __repr__(self) -> str:
-        return (
-            str(self.function_events) if self._finished else "<unfinished torch.autograd.profile>"
-        )
+        return str(self._events)
 
-    def key_averages(self, group_by_input_shape: bool = False) -> EventList:
-        """Return one FunctionEventAvg per name (and per input shapes, if wanted)."""
-        return self.__getattr__("key_averages")(group_by_input_shape)
 
-    def __getattr__(self, name: str) -> Any:
-        """Return what `function_events` has under this name: `table` and `self_cpu_time_total`."""
-        if name not in ("key_averages", "table", "self_cpu_time_total"):
-            note = "A profile has key_averages(), table() and function_events."
-            raise fail(AttributeError, f"'profile' object has no attribute '{name}'", note)
-        if self.function_events is None:
-            message = f"'NoneType' object has no attribute '{name}'"
-            note = "This profiler was made with enabled=False: it has no events."
-            raise fail(AttributeError, message, note)
-        return getattr(self.function_events, name)
+older_profile.__name__ = older_profile.__qualname__ = "profile"
 
 
 class record_function(contextlib.ContextDecorator):

@@ -13,6 +13,10 @@ def test_cuda_without_cuda(torch):
     new, old = torch.profiler, torch.autograd.profiler
     activities = new.ProfilerActivity
 
+    def enter(profile, **options):
+        with profile(**options):
+            pass
+
     def run(**options):
         with new.profile(**options) as prof:
             torch.ones(2).exp()
@@ -21,9 +25,8 @@ def test_cuda_without_cuda(torch):
     return [
         warned(action)
         for action in (
-            lambda: old.profile(use_cuda=True),
-            lambda: old.profile(use_device="cuda"),
-            lambda: old.profile(use_device="cpu"),
+            lambda: enter(old.profile, use_cuda=True),
+            lambda: enter(old.profile, use_device="cuda"),
             lambda: new.profile(use_cuda=False),
             lambda: run(activities=[activities.CPU, activities.CUDA]),
             lambda: run(use_cuda=True),
@@ -45,5 +48,8 @@ def test_what_is_not_supported_is_refused(make):
     ):
         with pytest.raises(NotImplementedError, match=f"argument '{option}' is not supported"):
             make(**{option: True})
+    for option in ({"enabled": False}, {"use_device": "cpu"}):
+        with pytest.raises(NotImplementedError, match=f"argument '{[*option][0]}' is not supported"):
+            profiler.profile(**option)
     with pytest.raises(TypeError, match="unexpected keyword argument 'with_everything'"):
         make(with_everything=True)
