@@ -49,7 +49,9 @@ def test_what_is_not_supported_is_refused(make):
         with pytest.raises(NotImplementedError, match=f"argument '{option}' is not supported"):
             make(**{option: True})
     for option in ({"enabled": False}, {"use_device": "cpu"}):
-        with pytest.raises(NotImplementedError, match=f"argument '{[*option][0]}' is not supported"):
+        with pytest.raises(
+            NotImplementedError, match=f"argument '{[*option][0]}' is not supported"
+        ):
             profiler.profile(**option)
     with pytest.raises(TypeError, match="unexpected keyword argument 'with_everything'"):
         make(with_everything=True)
