@@ -594,6 +594,7 @@ class Builder:
         edges = book.edges(self.edges, self.film.shots)
         if updates is not None:
             groups = updates.groups(groups, list(marks), book)
+            meta = meta | {"why": f"{meta['why']} {updates.idle(book)}".strip()}
         layers = self.pictures.all(book)
         told = {} if updates is None else {d.id: updates.describe(d, book) for d in self.nodes}
         nodes = Records(self.nodes, lambda _, d: book.node(d, layers.get(d.id), told.get(d.id)))

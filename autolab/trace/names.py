@@ -160,12 +160,16 @@ def tensors(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield (name, tensor) for the tensors reachable from `names`: directly, in short lists and dicts, and in
     attributes, as a module's parameters or buffers.
 
-    Direct names come first, so they win over `params[0]`. Names with a leading underscore are skipped: they belong to
-    the shell or are private."""
-    yield from values(names)
-    yield from _of_modules(
-        {n: m for n, m in names.items() if _is_module(m) and not n.startswith("_")}
-    )
+    A module's tensor is named by its path in the module, and not `p` after the loop variable of `for p in
+    net.parameters()`; only `self.weight` comes before the path. Direct names win over `params[0]`. Names with a leading
+    underscore are skipped: they belong to the shell or are private."""
+    modules = {n: m for n, m in names.items() if _is_module(m) and not n.startswith("_")}
+    paths = list(_of_modules(modules))
+    owned = {id(tensor) for _, tensor in paths}
+    for name, tensor in values(names):
+        if id(tensor) not in owned or name.startswith("self."):
+            yield name, tensor
+    yield from paths
 
 
 def values(

@@ -75,7 +75,29 @@ def groups(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> tuple[Group, ...]:
             held = call(child.scope)
             held.holds[parent.id] = None
             parent.module = parent.module or held.path
+    _name_roots(calls.values(), nodes)
     return tuple(c.group() for c in calls.values())
+
+
+def _name_roots(calls: Iterable[_Call], nodes: list[Draft]) -> None:
+    """Name the outer modules of one type by their variables, if their parameters show that they are several: `G`, of
+    "G.0.weight", and `D`."""
+    variables: dict[_Call, set[str]] = {}
+    for call in calls:
+        found = variables.setdefault(call.root(), set())
+        inside = "" if call.around is None else f".{call.path}"
+        for leaf in (nodes[int(held[1:])] for held in call.holds):
+            owner = f".{leaf.name.rpartition('.')[0]}"
+            if leaf.parameter and owner.endswith(inside):
+                found.add(owner.removesuffix(inside)[1:])
+    alike: dict[str, set[str]] = {}
+    for root, names in variables.items():
+        alike.setdefault(root.type, set()).update(names)
+    counts: dict[str, int] = {}
+    for root, names in variables.items():
+        if len(names) == 1 and len(alike[root.type]) > 1:
+            root.rename(names.pop() or root.type, nodes)
+        root.number = counts[root.path] = counts.get(root.path, 0) + 1
 
 
 class _Call:
@@ -92,6 +114,15 @@ class _Call:
         self.training = training
         self.nodes: list[str] = []
         self.holds: dict[str, None] = {}
+
+    def root(self) -> _Call:
+        return self if self.around is None else self.around.root()
+
+    def rename(self, path: str, nodes: list[Draft]) -> None:
+        for draft in (nodes[int(node[1:])] for node in (*self.nodes, *self.holds)):
+            if draft.module == self.path:
+                draft.module = path
+        self.path = path
 
     def group(self) -> Group:
         parent = None if self.around is None else self.around.id

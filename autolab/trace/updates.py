@@ -5,7 +5,7 @@ the trace, joined to the old one by edges with `update`, along which no gradient
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,7 @@ class Updates:
     def __init__(self, builder: Builder) -> None:
         self.builder, self.film = builder, builder.film
         self.steps: list[Step] = []
+        self._idle: dict[str, tuple[int, dict[str, None]]] = {}  # of steps that changed nothing
         self.clearing = ""  # the running zero_grad() call
         self._depth = 0
         # of this step: a parameter group and its settings
@@ -72,6 +73,28 @@ class Updates:
             self.film.check_grads()
             kind = type(optimizer).__name__
             self.steps.append(Step(f"{called(optimizer, frame)}.step()", kind))
+        elif self._depth == 0 and not self.steps[-1].nodes:
+            self._changed_nothing(optimizer)
+
+    def _changed_nothing(self, optimizer: Any) -> None:
+        """Note a step without updates, and which leaves have a gradient although they are not in the optimizer."""
+        mine = [p for group in optimizer.param_groups for p in group["params"]]
+        if all(parameter.grad is None for parameter in mine):
+            others = dict.fromkeys(map(self.builder.by_tensor.get, self.film.leaves(True)))
+            count, known = self._idle.get(self.steps[-1].call, (0, {}))
+            self._idle[self.steps[-1].call] = len(mine), known | others
+
+    def idle(self, book: Book) -> str:
+        """Return the sentences about optimizers' steps that changed nothing."""
+        return " ".join(
+            f"{call} changed nothing{self._how_often(call)}, because {_none(count)} gradient."
+            + _left_out(leaves, book)
+            for call, (count, leaves) in self._idle.items()
+        )
+
+    def _how_often(self, call: str) -> str:
+        idle = [not step.nodes for step in self.steps if step.call == call]
+        return "" if all(idle) else f" in {sum(idle)} of {len(idle)} calls"
 
     def update(self, optimizer: Any, group: dict[str, Any], parameter: Any, over: bool) -> None:
         if not over:
@@ -284,6 +307,15 @@ class Updates:
                 Line(name, formulas.symbol(name), term, _single(draft.value)).to_json()
             ]
         return found | {"change": _change(origin.value, draft.value, None)}
+
+
+def _none(count: int) -> str:
+    return "its parameter had no" if count == 1 else f"none of its {count} parameters had a"
+
+
+def _left_out(leaves: Iterable[str], book: Book) -> str:
+    names_ = ", ".join(dict.fromkeys(book.names[leaf] for leaf in leaves))
+    return f" Not in this optimizer, although they have a gradient: {names_}." if names_ else ""
 
 
 _SIGNS: dict[str, Callable[[Term, Term], Term]] = {

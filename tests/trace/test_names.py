@@ -210,3 +210,29 @@ def test_a_variable_e_is_not_the_base_of_the_logarithm():
     e = torch.tensor(2.0, requires_grad=True)
     node = trace(e * 3).nodes[-1]
     assert node.tex.endswith(r"= {\mathit{e}} \cdot 3") and "&#x1D452;" in mathml_of(node.tex)
+
+
+@pytest.mark.parametrize("library", ["autolab", "torch"])
+def test_a_loop_variable_does_not_name_a_parameter(library):
+    lib = pytest.importorskip(library)
+    layer = lib.nn.Linear(2, 1)
+    everything = {"all": list(layer.parameters())}
+    for each in layer.parameters():
+        each.requires_grad_(True)
+    trace = torch.explore(layer(lib.ones(3, 2)).sum()).trace
+    assert {node.name for node in trace.nodes if node.kind == "leaf"} == {"weight", "bias"}
+    assert everything
+
+
+@pytest.mark.parametrize("library", ["autolab", "torch"])
+def test_two_networks_of_one_type_are_named_by_their_variables(library):
+    lib = pytest.importorskip(library)
+    nn = lib.nn
+    encoder = nn.Sequential(nn.Linear(3, 2), nn.Sequential(nn.Linear(2, 2)))
+    decoder = nn.Sequential(nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 3)))
+    with torch.record() as recording:
+        decoder(encoder(lib.ones(1, 3)))
+        encoder(lib.ones(2, 3))
+    groups = recording.trace().groups
+    outer = [group.label for group in groups if group.parent is None]
+    assert outer == ["encoder", "decoder", "encoder (call 2)"]

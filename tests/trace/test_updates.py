@@ -409,3 +409,26 @@ def test_no_formula_has_the_number_from_before_a_change_through_numpy():
     assert edges[made["first"].id] and not edges[made["second"].id]
     saved = [s.value.data for s in trace.saved if s.node == made["second"].id]
     assert saved == [[2, 9], [2, 9]]
+
+
+@pytest.mark.parametrize("library", ["autolab", "torch"])
+def test_a_step_that_changes_nothing_says_so(library):
+    lib = pytest.importorskip(library)
+    old, new = lib.nn.Linear(1, 1), lib.nn.Linear(3, 2, bias=False)
+    adam = lib.optim.Adam(old.parameters())
+    with torch.record() as recording:
+        new(lib.ones(1, 3)).sum().backward()
+        adam.step()
+    assert recording.trace().meta["why"] == (
+        "adam.step() changed nothing, because none of its 2 parameters had a gradient. "
+        "Not in this optimizer, although they have a gradient: weight."
+    )
+    both = lib.optim.SGD(new.parameters(), lr=0.1)
+    new.weight.grad = None
+    with torch.record() as recording:
+        for _ in range(3):  # the step comes before the backward pass that it needs
+            both.step()
+            new(lib.ones(1, 3)).sum().backward()
+    assert recording.trace().meta["why"] == (
+        "both.step() changed nothing in 1 of 3 calls, because its parameter had no gradient."
+    )

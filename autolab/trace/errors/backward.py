@@ -304,6 +304,16 @@ def _changed_by(history: History, node: Node, saved: str, changes: list[Node]) -
     ]
 
 
+def _as_written(place: Place | None) -> str:
+    """Return the code of the result that `result.backward()` or `grad(result, ...)` starts from; "" if unknown."""
+    call = None if place is None else place.node
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return ""
+    if call.func.attr == "backward" and not call.args:
+        return ast.unparse(call.func.value)
+    return ast.unparse(call.args[0]) if call.func.attr == "grad" and call.args else ""
+
+
 def no_graph(trace: Trace, node_id: str, recorded: bool, place: Place | None) -> list[str]:
     """Explain a backward pass that cannot begin, because its result has no graph."""
     root = trace.node(node_id)
@@ -312,7 +322,8 @@ def no_graph(trace: Trace, node_id: str, recorded: bool, place: Place | None) ->
             f"The tensor asked about does not require grad; {root.label} does.",
             "Make it a leaf before the forward pass: x.requires_grad_().",
         ]
-    text = [f"{root.label} has no graph behind it: no gradient can go back."]
+    name = _as_written(place) if root.is_number else ""
+    text = [f"{name or root.label} has no graph behind it: no gradient can go back."]
     cuts = dict.fromkeys(p["node"] for p in places_of(trace, node_id) if p["node"])
     made = [_of_cut(trace, trace.node(n)) for n in cuts]
     code = exit_of(place, recorded) if place is not None else None
