@@ -43,6 +43,20 @@ PATIENCE = 600_000  # milliseconds for a lesson
 PANEL = "window.jupyterapp.shell.currentWidget"
 CELLS = f"{PANEL}.content.widgets"
 
+WATCH = f"""() => {{
+  const [ids, started] = [new Map({CELLS}.map((c) => [c.model.sharedModel.source, c.model.id])), new Map()];
+  const times = (window.cellTimes = {{}});
+  {PANEL}.sessionContext.iopubMessage.connect((_, {{ header, parent_header, content }}) => {{
+    const request = parent_header.msg_id;
+    if (header.msg_type === "execute_input") started.set(request, [ids.get(content.code), performance.now()]);
+    else if (header.msg_type === "status" && content.execution_state === "idle" && started.has(request)) {{
+      const [id, began] = started.get(request);
+      times[id] = (performance.now() - began) / 1000;
+    }}
+  }});
+}}"""
+"""Store how many seconds each cell takes in `window.cellTimes`."""
+
 DIFFERENT = {
     "more/01_saved_tensors": {"20-08": "there is no Graphviz in a browser"},
     "more/03_when_to_stop": {"27-22": "there is no Graphviz in a browser"},
@@ -134,6 +148,7 @@ class Notebook:
 
     def run_all(self) -> float:
         """Run every cell, as the menu command does. Return the time in seconds."""
+        self.page.evaluate(WATCH)
         started = time.monotonic()
         self.page.evaluate(
             "() => window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => null)"
@@ -147,6 +162,12 @@ class Notebook:
             ".map(c => [c.model.id, c.model.executionCount, c.model.outputs.toJSON()])"
         )
         return {id: (count, outputs) for id, count, outputs in listed}
+
+    def slowest(self, number: int) -> str:
+        """Return the seconds of the slowest cells and their ids."""
+        times = self.page.evaluate("() => window.cellTimes")
+        ordered = sorted(times.items(), key=lambda item: -item[1])[:number]
+        return ", ".join(f"{id} {seconds:.1f} s" for id, seconds in ordered)
 
     def show(self, word: str) -> Locator:
         """Scroll to the first cell whose code contains this word, and return the cell."""
@@ -240,7 +261,7 @@ def check(address: str, lesson: str) -> list[str]:
         heap = notebook.page.evaluate("() => performance.memory.usedJSHeapSize") / 1e6
         print(
             f"{lesson}: {ran} of {len(cells)} cells ran in {seconds:.0f} s ({computed:.0f} s of CPU), ready after {ready:.0f} s, "
-            f"{heap:.0f} MB in the page",
+            f"{heap:.0f} MB in the page; slowest: {notebook.slowest(8)}",
             flush=True,
         )
         return [*differences(lesson, cells), *(f"{lesson}: {error}" for error in notebook.errors)]

@@ -14,6 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from . import reuse as memory, threads, gpu
 from .layout import Geometry, batch_first, batch_last, by_pixel
+from .products import matmul
 
 BLOCK = 1 << 22  # bytes of windows in one block
 COLUMNS = 512  # a matrix product with fewer columns is slow
@@ -134,7 +135,7 @@ class Windows:
         each = self.channels * self.geo.kernel[1]
         for first, end, low, high in self._pieces(start, m):
             rows, inner = slice(first, end), slice(low * each, high * each)
-            np.matmul(filters[..., inner], windows[:, rows, :, inner], out=out[:, rows])
+            matmul(filters[..., inner], windows[:, rows, :, inner], out=out[:, rows])
 
     def _pieces(self, start, m):
         """Return runs of output rows whose windows have the same rows inside the image, as (first row, end, first
@@ -185,7 +186,7 @@ def forward(x, weight, bias, geo):
         array here."""
         share = threads.share(part, parts, o)
         out = flat[share]
-        np.matmul(filters[0, 0, 0, share], all_windows, out=out)
+        matmul(filters[0, 0, 0, share], all_windows, out=out)
         if bias is not None:
             out += bias[share]
 
@@ -305,7 +306,7 @@ def grad_weight(g, x, geo):
         for start, m in windows.blocks(part, parts):
             # Compute the transposed gradient: for thin filters, OpenBLAS is twice as fast with the windows on the left.
             right = windows.cut(windows.results(g, start, m)).swapaxes(3, 4)
-            found = np.matmul(windows.cut(windows.gather(start, m)), right)
+            found = matmul(windows.cut(windows.gather(start, m)), right)
             found = np.add.reduce(found, axis=(1, 2)) if windows.thin else found[:, 0, 0]
             total = found if total is None else np.add(total, found, out=total)
         sums.append(total)

@@ -20,6 +20,7 @@ import numpy as np
 from ..core.errors import fail
 from ..exact.refusals import unsupported
 from . import blas, reuse as memory
+from .products import matmul
 
 WORTH_IT = 2e7  # floating-point operations below which a second thread costs more than it saves
 TINY = 5e5  # floating-point operations below which BLAS itself uses one thread
@@ -174,6 +175,7 @@ def product(a, b):
         if flops > TINY and (flops < WORTH_IT or b.ndim == 1) and available() > 1:
             with one_blas_thread():
                 return a @ b
+        return matmul(a, b)
     return a @ b
 
 

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 import numpy as np
 
 from ...kernels import threads
+from ...kernels.products import matmul
 from .array import SimArray, arrays_in, current, host_key, inputs, owner_of, run, total
 from .cupy_names import FUNCTIONS, LINALG, SIGNATURES, TYPES, UFUNCS
 
@@ -130,7 +131,7 @@ def _solver(function):
 
 
 _SPECIAL = {
-    "sum": total, "where": _where, "take": _take, "diagonal": _diagonal, "matmul": _product(np.matmul), "dot": _product(np.dot),
+    "sum": total, "where": _where, "take": _take, "diagonal": _diagonal, "matmul": _product(matmul), "dot": _product(np.dot),
     "take_along_axis": _along(np.take_along_axis, ("arr", "indices", "axis")),
     "put_along_axis": _along(np.put_along_axis, ("arr", "indices", "values", "axis")),
     "sort": _sorted(np.sort), "argsort": _sorted(np.argsort), "linalg.inv": _solver(np.linalg.inv),
