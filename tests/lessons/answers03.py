@@ -329,7 +329,7 @@ WRONG = {
         (head_and_unfrozen, "Look at the rest is as it was"),
     ],
     "03.3": [
-        (LEARNS | {"b.requires_grad_(False)": "c"}, "It still passes the gradient on to a"),
+        (LEARNS | {"y = c(a(x))": "a b c"}, "no path leads from the result to its weights"),
         (LEARNS | {"b.eval()": "a c"}, "eval() changes what dropout and batch normalisation do"),
         (LEARNS | {"h = b(a(x)).detach(); y = c(h)": "a c"}, "detach() cuts the path"),
         (LEARNS | {"with no_grad(): h = a(x)": "a b c"}, "Under no_grad() nothing is recorded"),
@@ -337,10 +337,10 @@ WRONG = {
             LEARNS | {"all frozen, loss.requires_grad = True": "a b c"},
             "makes the loss a leaf of its own",
         ),
-        ({"b.eval()": "a b c"}, "There is no 'b.requires_grad_(False)' in"),
+        ({"b.eval()": "a b c"}, "There is no 'a.requires_grad_(False)' in"),
     ],
     "03.4": [
-        (lambda *a: train_nothing(*a, silence=True), "silences the error, and that is all"),
+        (lambda *a: train_nothing(*a, silence=True), "silences the error, and that is all it does"),
         (train_nothing, "the error is right: everything is frozen, the head included"),
         (lambda *a: train_head(*a, thaw=""), "Now everything is trained"),
         (lambda *a: train_head(*a, thaw="fc.weight"), "its bias does not"),
@@ -393,7 +393,7 @@ WRONG = {
     "03.9": [
         (by("test", "test"), "Choose by the validation images"),
         (by("validation", "validation"), "Report the test accuracy at that rate"),
-        (by("test", "validation"), "The two tables have changed places"),
+        (by("test", "validation"), "The two tables are swapped"),
         (by_luck, "You chose by the luckiest seed"),
         (luckiest, "you report the luckiest seed"),
         (lambda validation, test: report(validation, test)[1], "Look at"),
@@ -401,10 +401,10 @@ WRONG = {
     "03.10": [
         (stop_by_the_one_before, "compare with the best so far"),
         (stop_in_total, "the count starts again from zero"),
-        (stop_late, "One epoch too late"),
+        (stop_late, "one epoch too late"),
         (
             lambda losses, patience: (stop(losses, patience)[1],) * 2,
-            "the epoch of the stop for the best one",
+            "the last epoch as the best one",
         ),
         (
             lambda losses, patience: stop(losses, patience)[::-1],
@@ -426,7 +426,7 @@ WRONG = {
         ),
         (load_and_say_nothing, "Return the names that were left out"),
         (load_by_size, "You load whatever has the right size"),
-        (load_loosely, "a file without a single right name is loaded without a word"),
+        (load_loosely, "a file without a single right name is loaded without an error"),
     ],
     "03.12": [
         (prepare_optimizer_first, "it trains the old head"),
@@ -439,11 +439,11 @@ WRONG = {
     "03.13": [
         (lambda new, old, n: "text", "'text' came back: return a pair"),
         (rehearsal_of_first, "You need `per_class` images of each class"),
-        (rehearsal_of_as_many, "the right number, but they are the first of all"),
-        (rehearsal_alone, "The new ones are missing"),
+        (rehearsal_of_as_many, "you took the first images of the whole set"),
+        (rehearsal_alone, "the new ones are missing"),
         (
             lambda new, old, n: (torch.cat([new[0], old[0]]), torch.cat([new[1], old[1]])),
-            "all of old",
+            "You took all old images",
         ),
     ],
     "03.14": [

@@ -14,15 +14,15 @@ from .networks import batch, body, small, unchanged, undisturbed
 # y = c(b(a(x))), three Linear layers
 
 LEARN = {
-    "b.requires_grad_(False)": (
-        "a c",
-        "A frozen layer gets no gradient for its own weights. It still passes the gradient on"
-        " to a.",
-    ),
     "a.requires_grad_(False)": (
         "b c",
         "a is the first layer and it is frozen, so only b and c are trained. The gradient of "
         "the input of b isn't needed.",
+    ),
+    "y = c(a(x))": (
+        "a c",
+        "b isn't used here, so no path leads from the result to its weights. Their .grad "
+        "stays None.",
     ),
     "b.eval()": (
         "a b c",
@@ -136,7 +136,7 @@ mend_head = Exercise(
     mistakes=(
         Mistake(
             partial(train_head, trained="nothing", silence=True),
-            "loss.requires_grad = True silences the error, and that is all. The head is still "
+            "loss.requires_grad = True silences the error, and that is all it does. The head is still "
             "frozen, so no path leads from the loss to any weight.",
         ),
         Mistake(

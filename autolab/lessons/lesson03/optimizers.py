@@ -240,7 +240,7 @@ report = Exercise(
         ),
         Mistake(
             _by("test", "validation"),
-            "The two tables have changed places. Choose by validation, and report from test.",
+            "The two tables are swapped. Choose by validation, and report from test.",
         ),
         Mistake(
             _by_best_seed,

@@ -68,17 +68,17 @@ early = Exercise(
         ),
         Mistake(
             partial(stop_early, late=1),
-            "One epoch too late: stop as soon as `patience` epochs in a row were not better than "
+            "Your function stops one epoch too late. Stop as soon as `patience` epochs in a row were not better than "
             "the best.",
         ),
         Mistake(
             lambda losses, patience: (stop_early(losses, patience)[1],) * 2,
-            "You return the epoch of the stop for the best one. But the weights to keep are those"
-            " of the best epoch.",
+            "You return the last epoch as the best one. But the weights to keep come from the best "
+            "epoch.",
         ),
         Mistake(
             lambda losses, patience: stop_early(losses, patience)[::-1],
-            "The two numbers have changed places: return first the best epoch, then the last one.",
+            "The two numbers are swapped. Return first the best epoch, then the last one.",
         ),
         Mistake(
             lambda losses, patience: (losses.index(min(losses)), stop_early(losses, patience)[1]),
@@ -191,12 +191,12 @@ load = Exercise(
             _by_shape,
             "You load whatever has the right size. If the number of classes happens to be the "
             "same, this includes the head. And a file without a single right name is loaded "
-            "without a word.",
+            "without an error, too.",
         ),
         Mistake(
             _loosely,
-            "With strict=False a file without a single right name is loaded without a word. Check"
-            " what load_state_dict returns, or add the network's own head to the dict and stay "
+            "With strict=False, a file without a single right name is loaded without an error. Check "
+            "what load_state_dict returns, or add the network's own head to the dict and stay "
             "strict.",
         ),
     ),

@@ -256,36 +256,38 @@ QUESTIONS = {
     "03.q21": Question(
         "You load the weights from a checkpoint and continue with a new optimizer that uses momentum. Are the next steps "
         "the same as in a training that was never interrupted?",
-        ("yes", "no, other steps", "only the first step differs"),
+        ("yes", "no, all of them differ", "only the first step differs"),
         {
             "yes": "The weights are the same, but the momentum of the new optimizer starts at zero.",
             "only the first step differs": "Each step starts where the step before has ended. So if the first step "
             "differs, the later ones differ too.",
         },
-        key=either(lambda same: same, "yes", "no, other steps"),
+        key=either(lambda same: same, "yes", "no, all of them differ"),
     ),
     "03.q22": Question(
         "A convolution with a bias is followed by batch normalisation in training mode. Which gradient does the bias "
         "get?",
-        ("one like that of the weight", "zero, up to rounding", "None"),
+        ("about as large as for the weight", "zero, up to rounding", "None"),
         {
-            "one like that of the weight": "The bias shifts a whole channel, but the normalisation subtracts the mean of "
+            "about as large as for the weight": "The bias shifts a whole channel, but the normalisation subtracts the mean of "
             "the channel. So the shift has no effect.",
             "None": "A gradient does arrive, but its numbers cancel. None would mean that no gradient arrived at all.",
         },
-        key=either(lambda part: part < 1e-2, "zero, up to rounding", "one like that of the weight"),
+        key=either(
+            lambda part: part < 1e-2, "zero, up to rounding", "about as large as for the weight"
+        ),
     ),
     "03.q23": Question(
         "A network has twenty layers with tanh. Now each layer gets a shortcut, that is, its input is added to its "
         "result. What happens to the gradient of the first layer?",
-        ("about the same", "smaller, it is shared", "much larger"),
+        ("it stays about the same", "it becomes smaller", "it becomes much larger"),
         {
-            "about the same": "Without shortcuts the gradient is a product of twenty factors, and most of them are below "
+            "it stays about the same": "Without shortcuts the gradient is a product of twenty factors, and most of them are below "
             "1. The shortcut adds 1 to each factor.",
-            "smaller, it is shared": "A sum doesn't divide the gradient. Instead it passes the whole gradient to each of "
+            "it becomes smaller": "A sum doesn't divide the gradient. Instead it passes the whole gradient to each of "
             "its operands.",
         },
-        key=either(lambda ratio: ratio > 10, "much larger", "about the same"),
+        key=either(lambda ratio: ratio > 10, "it becomes much larger", "it stays about the same"),
     ),
     "03.q24": Question(
         "ResNet-18 has 512 features, and its body is frozen. It gets a new head for five classes. How many numbers are "
@@ -297,25 +299,25 @@ QUESTIONS = {
         kind="number",
     ),
     "03.q25": Question(
-        "There are three layers, with `y = c(b(a(x)))`. One of these is done to `b`: `requires_grad = False`, `eval()`, "
-        "`no_grad()` or `detach()`. With which of them does `a` still get a gradient?",
+        "There are three layers, with `y = c(b(a(x)))`. One of these is applied to `b`: `eval()`, `no_grad()` or "
+        "`detach()`. With which of them does `a` still get a gradient?",
         (
-            "with `requires_grad = False` and `eval()`",
             "with `eval()` only",
-            "with all but `detach()`",
+            "with `eval()` and `no_grad()`",
+            "with all three",
             "with none of them",
         ),
         {
-            "with `eval()` only": "If b is frozen, it gets no gradient for its own weights. But the gradient of its input "
-            "still flows on to a.",
-            "with all but `detach()`": "Under no_grad() no node is recorded for b, so no path leads on to a. The path is "
-            "cut there, too.",
-            "with none of them": "Two of them leave the path as it is, because requires_grad = False only affects the "
-            "weights of b, and eval() doesn't affect gradients at all.",
+            "with `eval()` and `no_grad()`": "Under no_grad() no node is recorded for b, so no path leads on to a. The "
+            "path is cut there, as it is by detach().",
+            "with all three": "no_grad() and detach() both cut the path, because no node leads from the result of b back "
+            "to a.",
+            "with none of them": "eval() changes how some layers compute their result. But everything is recorded as "
+            "before, so the gradient reaches a.",
         },
         key=either(
-            lambda ways: ways == ["nothing", "requires_grad = False", "eval()"],
-            "with `requires_grad = False` and `eval()`",
+            lambda ways: "eval()" in ways and "no_grad()" not in ways and "detach()" not in ways,
+            "with `eval()` only",
             "with none of them",
         ),
     ),
@@ -385,22 +387,24 @@ QUESTIONS = {
     "03.q31": Question(
         "You write `state = keeper.state_dict()` after epoch 4, and then train for five more epochs. Which weights does "
         "`state` contain now?",
-        ("those of epoch 4", "those of the last epoch", "none, they are freed"),
+        ("the weights of epoch 4", "the weights of the last epoch", "none, because they are freed"),
         {
-            "those of epoch 4": "The entries share their memory with the network, so each step changes them too.",
-            "none, they are freed": "A tensor isn't freed as long as a name refers to it.",
+            "the weights of epoch 4": "The entries share their memory with the network, so each step changes them too.",
+            "none, because they are freed": "A tensor isn't freed as long as a name refers to it.",
         },
-        key=either(lambda same: same, "those of epoch 4", "those of the last epoch"),
+        key=either(lambda same: same, "the weights of epoch 4", "the weights of the last epoch"),
     ),
     "03.q32": Question(
         "You call `kept.append(loss)` in each of ten epochs. How many of the ten losses still hold a graph at the end?",
-        ("all ten", "the last", "none, backward() ran"),
+        ("all ten", "only the last one", "none, because backward() has run"),
         {
-            "the last": "Each epoch computes a new loss with its own graph, and the list holds all of them.",
-            "none, backward() ran": "backward() only frees the tensors that the nodes have saved. The nodes themselves "
+            "only the last one": "Each epoch computes a new loss with its own graph, and the list holds all of them.",
+            "none, because backward() has run": "backward() only frees the tensors that the nodes have saved. The nodes themselves "
             "live as long as the loss.",
         },
-        key=lambda count: {0: "none, backward() ran", 1: "the last"}.get(count, "all ten"),
+        key=lambda count: {0: "none, because backward() has run", 1: "only the last one"}.get(
+            count, "all ten"
+        ),
     ),
     "03.q33": Question(
         'One line says only `bias.to("cuda")`, and another says `moved = weight.to("cuda")`. Which of `bias` and `moved` '

@@ -82,16 +82,19 @@ rehearse = Exercise(
     mistakes=(
         Mistake(
             _first_of_all,
-            "These are the first images of all. You need `per_class` images of each class, so "
-            "look at one class after another.",
+            "These are the first images of the whole set. You need `per_class` images of each class, "
+            "so look at one class after another.",
         ),
         Mistake(
             _first_as_many,
-            "That is the right number, but they are the first of all. If the images are sorted by"
-            " class, the last classes are missing.",
+            "The number is right, but you took the first images of the whole set. If the images are "
+            "sorted by class, the last classes are missing.",
         ),
-        Mistake(_all_of_old, "That is all of old. The new images would then be a few among many."),
-        Mistake(_old_only, "The old images are right. The new ones are missing."),
+        Mistake(
+            _all_of_old,
+            "You took all old images. The new ones would then be only a few among many.",
+        ),
+        Mistake(_old_only, "The old images are right, but the new ones are missing."),
         Mistake(
             _last_of_each,
             "The number per class is right. But these are the last images of each class, and you "

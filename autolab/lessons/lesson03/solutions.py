@@ -35,8 +35,8 @@ def new_head(model, classes):
 
 # %% 03.3
 learns = {
-    "b.requires_grad_(False)": "a c",
     "a.requires_grad_(False)": "b c",
+    "y = c(a(x))": "a c",
     "b.eval()": "a b c",
     "h = b(a(x)).detach(); y = c(h)": "c",
     "with no_grad(): h = a(x)": "b c",

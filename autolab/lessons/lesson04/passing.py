@@ -129,8 +129,10 @@ def _clears_behind(result):
         value.grad = 0.0 if value.parents else value.grad
 
 
-_TOO_OFTEN = "A Value that is used twice sends twice, and the first contribution is in both. Let it wait until everything has "
-"arrived, by using `order`."
+_TOO_OFTEN = (
+    "A Value that is used twice sends twice, and the first contribution is in both. Use `order`, so that it waits "
+    "until everything has arrived."
+)
 
 _CHAIN_MISTAKES = (
     Mistake(
@@ -316,7 +318,10 @@ bend = Exercise(
             {"local": lambda x: (np.tanh(x),)},
             "`local` should contain the derivative, not the value.",
         ),
-        Mistake({"local": lambda x: (1.0,)}, "The slope is only 1 at 0, because the curve bends."),
+        Mistake(
+            {"local": lambda x: (1.0,)},
+            "This is the slope at 0 only. The curve bends, so its slope is smaller everywhere else.",
+        ),
     ),
     hints=(
         "`t = np.tanh(self.data)` is the number, and `parents` is `(self,)`, with the comma.",

@@ -91,29 +91,29 @@ QUESTIONS = {
         key="3,341",
     ),
     "04.q9": Question(
-        "An optimizer with momentum trains the list `[a, b, c]`, so each step also repeats 0.9 of the last step. After the "
-        "first step, somebody creates a new `c`, and sets the gradient of `a` to 0. Which of the current a, b and c does "
-        "the second step move?",
+        "A loop with momentum trains the Values in the list `[a, b, c]`, so each step also repeats 0.9 of the step before. "
+        "After the first step you write `c = Value(3.0)`, and in the second step you set the gradient of `a` to 0. Which "
+        "of `a`, `b` and `c` does the second step change?",
         ("a and b", "only b", "b and c", "all three"),
         {
             "only b": "A gradient of 0 is a number like any other. 0.9 of the last step of a is still repeated.",
-            "b and c": "The list still holds the old c, so the new c is never moved. And a keeps moving, because 0.9 of its "
+            "b and c": "The list still holds the old c, so the new c stays as it is. And a still changes, because 0.9 of its "
             "last step is repeated.",
-            "all three": "The list still holds the old c. The old c is moved, but the network doesn't use it any more.",
+            "all three": "The list still holds the old c, so the loop changes the old c and not the new one.",
         },
         key=either(lambda moved: moved == ["a", "b"], "a and b", "all three"),
     ),
     "04.q10": Question(
-        "`h1 = first(x)`, `h2 = second(h1)`, `h3 = third(h2)`. The layer `second` is frozen and in evaluation mode. Which of "
-        "the three results have a node?",
-        ("all three", "h1 and h3", "h3 only"),
+        "Three layers compute `h1 = first(x)`, `h2 = second(h1)` and `h3 = third(h2)`. All of them are in evaluation mode, "
+        "and `first` and `third` are frozen. Which of the three results have a node?",
+        ("h2 and h3", "only h2", "none of them"),
         {
-            "h1 and h3": "h2 depends on h1, which requires a gradient, so h2 is recorded too. Without its node, h1 would "
-            "be cut off.",
-            "h3 only": "A node is recorded if one of the inputs requires a gradient. The weights of first do, so h1 does, "
-            "and therefore h2 does.",
+            "only h2": "A node is recorded as soon as one input requires a gradient. The weights of third don't, but its "
+            "input h2 does.",
+            "none of them": "eval() doesn't stop the recording. The weights of second require a gradient, so h2 gets a "
+            "node.",
         },
-        key=either(lambda recorded: recorded == ["1", "2", "3"], "all three", "h1 and h3"),
+        key=either(lambda recorded: recorded == ["h2", "h3"], "h2 and h3", "only h2"),
     ),
     "04.q11": Question(
         "You compute `loss = w * w`, then `loss = Value(loss.data)`, and then `loss.backward()`. Which Values have a gradient "
@@ -127,16 +127,17 @@ QUESTIONS = {
         key=either(lambda loss, w: loss == 1 and w == 0, "only the new loss", "w and the loss"),
     ),
     "04.q12": Question(
-        "A layer without parameters subtracts a running mean, and its forward pass updates this mean with each batch. You "
-        "give it the same batch ten times, and you never call backward. Are the first and the last output equal?",
-        ("no", "yes, nothing was trained", "yes, it has no parameters"),
+        "A layer without parameters keeps a running mean of its batches, which starts at 0, and subtracts it from each "
+        "batch. You give the layer the same batch ten times, and you never call backward. Is the tenth output equal to "
+        "the first one?",
+        ("no", "yes, because nothing is trained", "yes, because the batches are equal"),
         {
-            "yes, nothing was trained": "There was no training step, but something changed anyway, because the forward pass "
-            "itself updates the mean.",
-            "yes, it has no parameters": "The mean is not a parameter. But it changes anyway, because the forward pass "
-            "updates it.",
+            "yes, because nothing is trained": "There is no training step. But the forward pass itself changes the running "
+            "mean, so the layer subtracts more each time.",
+            "yes, because the batches are equal": "The batches are equal, but the running mean is not. It starts at 0 and "
+            "comes nearer to the mean of the batch each time.",
         },
-        key=either(lambda same: same, "yes, nothing was trained", "no"),
+        key=either(lambda same: same, "yes, because nothing is trained", "no"),
     ),
     "04.q13": Question(
         "`e = Value(np.exp(w.data))` and `y = e * w`, with w = 1. What is `w.grad` after `y.backward()`?",

@@ -3,7 +3,7 @@
 #
 # In [lesson 2](02_gpu.ipynb) the network learned all ten digits from 1,237 images that other people had drawn and labelled. In practice you rarely have that many. Instead you often have a network that was trained on something *similar* to your task, and ten images of your own. **Are ten images enough, and what else does the training change?**
 #
-# So in this lesson the network is back where lesson 1 left it, with 78,010 numbers that know the digits 0 to 4. You will teach it the other five digits from ten images each, and you will measure what this training changes. At the end the network learns to read your hand.
+# So in this lesson the network is back where lesson 1 left it, with 78,010 numbers that know the digits 0 to 4. You will teach it the other five digits from ten images each, and you will measure what this training changes. At the end the network learns to read your own handwriting.
 #
 # You need the ideas of lesson 1, that is, leaves, `requires_grad` and the training loop. The lesson takes about 100 minutes, but you don't have to do it in one sitting, because your answers are kept. The notebooks listed at the end go further, and each of them answers one question. If you get stuck in an exercise, `hint("03.2")` gives you a hint, and the [glossary](glossary.md) collects the terms.
 #

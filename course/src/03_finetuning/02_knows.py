@@ -9,7 +9,7 @@ q1
 
 # %% tags=["code"]
 model = hand.network()
-print("numbers in it:", sum(p.numel() for p in model.parameters()))
+print(f"numbers in it: {sum(p.numel() for p in model.parameters()):,}")
 print(f"0 to 4, read right: {share_right(model, old):.0f} %")
 print(f"5 to 9, read right: {share_right(model, new):.0f} %")
 
@@ -33,7 +33,7 @@ loss = F.cross_entropy(model(pixels), torch.tensor([label]))
 autolab.blame(loss, {"your digit": pixels}, top=3)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Softmax turns the scores into probabilities that add up to 1, so the network can't answer "none of these". A high probability only says that one score is larger than the others, but not that the network knows the digit. The last picture shows which pixels of your digit misled it, as in lesson 1.
+# **Why.** Softmax turns the scores into probabilities that add up to 1, so the network can't answer "none of these". A high probability only says that one score is larger than the others, but not that the network knows the digit. The picture above shows which pixels of your digit raised the loss and which lowered it, as in lesson 1.
 #
 # The answers are useless for the new digits, but what they are computed from is useful. Most layers of the network are **convolutions**, that is, layers that slide a small window of weights over the image and record where they find their pattern. Each picture that comes out is a **channel**. The patterns are strokes and curves, and because every digit consists of strokes and curves, they also occur in the new digits. In the end, the last layer receives 64 numbers for each image, which are called its **features**.
 #

@@ -1,7 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 2. A new head, and who trains it
 #
-# The last layer, `model.fc`, is the **head**, and all layers before it are the **body**. For a new task you usually replace the head and keep the body, because its features are useful. The picture shows both parts of our network. As you see, nearly all of its numbers are in the body. The loss is the **cross-entropy**, that is, minus the logarithm of the probability of the right digit.
+# The last layer, `model.fc`, is the **head**, and all layers before it are the **body**. For a new task you usually replace the head and keep the body, because its features are useful. The picture shows both parts of our network. As you see, nearly all of its numbers are in the body.
+#
+# Before we train a new head, let's find out how wrong it is at the beginning. We measure this with the **cross-entropy**, which is the loss of lesson 1: minus the logarithm of the probability that the network gives to the right digit.
 
 # %% tags=["picture"]
 plots.layers(hand.network())
@@ -85,7 +87,7 @@ def mine():
 game.try_(mine)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Line 2 reads `model.parameters()` only once, so the optimizer still holds the parameters of the old head, and nothing tells it about the new one. There is no error and no warning, and the loss falls anyway, because the body adapts to a random head. Only the freeze panel notices the mistake, because it compares the network with the optimizer.
+# **Why.** Line 2 reads `model.parameters()` only once, so the optimizer still holds the parameters of the old head, and nothing tells it about the new one. There is no error and no warning, and the loss falls anyway, because the body adapts to a random head. The freeze panel above noticed the mistake, because it compares the network with the optimizer.
 #
 # **Takeaway:** first replace the head, then build the optimizer, and expect a first loss near the logarithm of the number of classes.
 # PyTorch on [`nn.Module`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html).

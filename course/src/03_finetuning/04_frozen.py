@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 3. Frozen layers, and what the graph then looks like
+# ## 3. Frozen layers and the graph
 #
-# A hundred images are few for training 78,010 numbers. You can therefore freeze a layer, by setting `requires_grad` of its parameters to False. A **frozen** layer takes part in the computation, but it isn't trained. Let's freeze `layer2`, in the middle of the network.
+# A hundred images are few for training 78,010 numbers, so you may want to train only some of the layers. For this, you freeze the others by setting `requires_grad` of their parameters to False. A **frozen** layer still takes part in the computation, but it isn't trained. Let's freeze `layer2`, in the middle of the network.
 
 # %% tags=["predict"]
 q4 = predict("03.q4")
@@ -23,21 +23,22 @@ print("have a gradient:", got)
 q4.reveal(got)
 
 # %% [markdown]
-# Now play the part of the backward pass yourself. The network below has three layers with one number each, and `b`, the middle one, is frozen. You decide which node runs next, which gradient it sends, and what is stored in the end.
+# Now play the part of the backward pass yourself. The network below has three layers with one number each. This time the first layer, `a`, and the last layer, `c`, are frozen, and only `b` is trained. You decide which node runs next, which gradient it sends, and what is stored in the end.
 
 # %% tags=["practice"]
 x = torch.tensor(2.0)
 a, b, c = (torch.tensor(number, requires_grad=True) for number in (3.0, 4.0, 5.0))
-b.requires_grad_(False)
+a.requires_grad_(False)
+c.requires_grad_(False)
 first = a * x
 second = b * first
 y = c * second
 autolab.practice(y)
 
 # %% [markdown]
-# A frozen layer computes no gradient for its own weights, but it still computes the gradient of its input and passes it on. This stops only if *everything before it* is frozen too, because then no layer needs the gradient any more. So if you want to save work, freeze from the front.
+# A frozen layer computes no gradient for its own weights, but it still computes the gradient of its input and passes it on, as `c` did. This stops only if *everything before it* is frozen too, because then no layer needs the gradient any more. That is why the backward pass ended at `b`. So if you want to save work, freeze from the front.
 #
-# In the next picture everything is frozen except the head. Read what the panel says, turn on the switch of `layer2`, and press "Run forward again". In the graph below the panel, dashed grey boxes have not been computed *yet*, and they fill in as you step. Boxes with a dotted blue edge are *never* visited by the backward pass. After you have switched on `layer2`, the layers from there onwards are visited as well.
+# In the next picture everything is frozen except the head. In the graph below the panel, a dashed grey box has not been computed *yet*, and it fills in as you step. A box with a dotted blue edge is *never* visited by the backward pass. Read what the panel says, turn on the switch of `layer2`, and press "Run forward again". Now the backward pass also visits the layers from `layer2` onwards.
 
 # %% tags=["picture"]
 model = hand.network().requires_grad_(False)
@@ -46,9 +47,9 @@ panel = FreezePanel(model, forward=lambda: F.cross_entropy(model(one_each), one_
 display(panel, panel.explorer)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `requires_grad` spreads forward: a result requires a gradient as soon as one of its inputs does. If only the head is trained, its product is the first operation for which this is the case. The layers before it leave no nodes behind, save no tensors, and need no backward pass. That is why training only the head is cheap.
+# **Why.** `requires_grad` spreads forward: a result requires a gradient as soon as one of its inputs does. If only the head is trained, the first result that requires a gradient is computed in the head. So the layers before it leave no nodes behind, save no tensors, and need no backward pass. That is why training only the head is cheap.
 #
-# Four things are often confused: `requires_grad = False`, `eval()`, `no_grad()` and `detach()`. Let's do each of them to `b`, the second of three `Linear` layers, and see which layers get a gradient.
+# Four calls are often confused: `requires_grad = False`, `eval()`, `no_grad()` and `detach()`. You know by now what the first one does. Let's do each of them to `b`, the second of three `Linear` layers, and see which layers get a gradient.
 
 # %% tags=["predict"]
 q25 = predict("03.q25")
@@ -95,8 +96,8 @@ q25.reveal(goes_through)
 
 # %% tags=["exercise"]
 learns = {
-    "b.requires_grad_(False)": ...,
     "a.requires_grad_(False)": ...,
+    "y = c(a(x))": ...,
     "b.eval()": ...,
     "h = b(a(x)).detach(); y = c(h)": ...,
     "with no_grad(): h = a(x)": ...,

@@ -45,7 +45,7 @@ plt.show()
 
 # %% tags=["picture"]
 model.train()
-FreezePanel(model)      # set modes in it until it has nothing left to warn of
+FreezePanel(model)      # change the modes until no warning is left
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** After each batch in training mode, the layer updates its average: $\text{running mean} \leftarrow 0.9 \cdot \text{running mean} + 0.1 \cdot \text{mean of the batch}$. It does the same for the variance. After thirty batches, only $0.9^{30} \approx 4\,\%$ of the old averages are left. No gradient was needed for that, because the forward pass makes this change, so the statistics are not frozen although the weights are.
@@ -58,7 +58,7 @@ FreezePanel(model)      # set modes in it until it has nothing left to warn of
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.5: train mode, except for what is frozen
 #
-# Write `train_mode(model)`, which a training loop can call at the start of every epoch instead of `model.train()`. It puts the network into training mode, but each `torch.nn.BatchNorm1d` whose weight is frozen into evaluation mode. The function doesn't have to return anything.
+# Write `train_mode(model)`, which a training loop can call at the start of every epoch instead of `model.train()`. It puts the network into training mode, but each batch normalisation whose weight is frozen into evaluation mode. The networks of the checker work on rows of numbers instead of images, so their normalisation is `torch.nn.BatchNorm1d`. The function doesn't have to return anything.
 
 # %% tags=["exercise"]
 def train_mode(model):

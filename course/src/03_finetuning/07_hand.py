@@ -72,13 +72,13 @@ plots.chances({"before": at_first, "after": at_last}, title=f"your {label}")
 plt.show()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Your eight images share their strokes with the ten other images of this digit, so the body already had most of what it needed. What your images added is *your* way of drawing the digit.
+# **Why.** Your eight images share their strokes with the ten other images of this digit, so the body already had most of what it needed. Your images only had to add *your* way of drawing the digit.
 #
 # The test used versions that the network had never seen, but all of them come from one drawing. An honest test needs a second drawing, so draw your digit again in lesson 1 and run the cell below the pad. Then give the new drawing to this network: `model(hand.my_digit()[0][None]).argmax()`.
 #
 # Also look at the validation curves. If the validation loss begins to rise while the training loss still falls, the network is learning *these* images by heart, which is called **overfitting**.
 #
-# **Takeaway:** a few examples, rotated and shifted, among a rehearsal of the old digits are enough to learn your hand.
+# **Takeaway:** a few examples, rotated and shifted, among a rehearsal of the old digits are enough to learn your handwriting.
 # PyTorch on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html).
 
 # %% [markdown] tags=["exercise"]

@@ -11,6 +11,8 @@
 # There is also a fifth attribute, `grad`, for the gradient. In PyTorch, `.grad` starts as `None`, because nothing is known yet. We start with 0.0 instead, which is less precise, since 0.0 can also mean "no influence". In return, we can add gradients later without a special case for the first one.
 #
 # ### Exercise 04.1: a number that remembers
+#
+# Write `__init__`, which stores its four arguments under these names and sets `grad` to 0.0.
 
 # %% tags=["exercise"]
 class Value:

@@ -70,4 +70,6 @@ wrong
 q5.reveal(x.grad)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** add the contributions, and go through the graph in a topological order. If one of the two is missing, the numbers are wrong, and there is no error message. PyTorch's [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html) accumulates into the leaves in the same way.
+# In the first broken engine `x.grad` was 3 instead of 6, and in the second one it was 30 instead of 25.
+#
+# **Takeaway:** add the contributions, and go through the graph in a topological order. If you leave out one of the two, the numbers are wrong, and there is no error message. PyTorch's [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html) accumulates into the leaves in the same way.

@@ -27,7 +27,7 @@ def fit(sent, shape):
 check("04.8", fit)
 
 # %% [markdown]
-# Now `share` can bring each contribution to the shape of its parent. It also learns something new, namely that a local derivative may be a *function*. We need this for the **matrix product**, because its full table of derivatives would be huge, while the table times a gradient is just another matrix product. So we keep two functions that compute these products.
+# Now `share` can bring each contribution to the shape of its parent. It also learns something new, namely that a local derivative may be a *function*. We need this for the **matrix product**. A table with all of its derivatives would be huge, but we never need the table itself. We only need the table times a gradient, and that is just another matrix product. So we keep one function for each operand, which computes this product.
 
 # %% tags=["code"]
 fit = use("04.8", fit)

@@ -93,7 +93,7 @@ explorer.to_html("my_engine.html", title="My engine, and a digit")
 explorer
 
 # %% [markdown] tags=["explain"]
-# This is your engine at work on your digit. The cell also writes `my_engine.html`, a page that needs neither Python nor the internet, so you can show it to a friend.
+# This is your engine at work on your digit. Your network may misread it, as it misreads the 7 that comes with the course. That is no surprise, because it still misreads about one digit in ten. But the gradients are correct, so more images and more training can improve it. The cell also writes `my_engine.html`, a page that needs neither Python nor the internet, so you can show it to a friend.
 
 # %% tags=["progress"]
 progress("04")

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Deep networks
 #
-# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 45 minutes. You can skip it, because no other notebook needs it.
+# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 45 minutes. You take apart the blocks that a ResNet consists of, build ResNet-9 from such blocks, and prepare ResNet-18, a network of eleven million numbers, for five classes of your own.
 
 # %% tags=["setup", "colab"]
 

@@ -69,8 +69,25 @@ autolab.explore(loss, params=dict(big.fc.named_parameters()))
 #
 # In older code you often see `resnet18(pretrained=True)`, a loop that freezes everything, and a training with the network in training mode. You can now say what is missing there: the name of the weights, and `eval()` for the frozen statistics.
 
-# %% [markdown]
-# How long would a large layer take on a GPU? Let's read a clock before and after it.
+# %% [markdown] tags=["exercise"]
+# ### Exercise 03.12: the whole preparation
+#
+# Write `prepare(model, classes, lr)`, which prepares a pretrained network with the head `fc` for training only the head. So the body is frozen, the head is new, and the statistics don't change. The function returns an optimizer that holds the new head and nothing else.
+
+# %% tags=["exercise"]
+def prepare(model, classes, lr):
+    return ...
+
+check("03.12", prepare)
+
+# %% [markdown] tags=["keep"]
+# **Takeaway:** freeze, replace the head, build the optimizer, and set the mode, in this order.
+# PyTorch's [tutorial on transfer learning](https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html), torchvision on [its weights](https://docs.pytorch.org/vision/stable/models.html).
+
+# %% [markdown] tags=["section"]
+# ## 4. Review
+#
+# The last question goes back to lesson 2. A network like ResNet-18 is usually trained on a GPU, so suppose you want to know how long one of its layers takes there. You read a clock before and after the layer.
 
 # %% tags=["predict"]
 q36 = predict("03.q36")
@@ -87,25 +104,14 @@ with autolab.cuda.simulate():
     said = clock() - start
     torch.cuda.synchronize()
     done = clock() - start
-print(f"said: {1e6 * said:.0f} µs, done: {1e6 * done:.0f} µs")
+print(f"clock read at once: {1e6 * said:.0f} µs;",
+      f"after synchronize(): {1e6 * done:.0f} µs")
 
 # %% tags=["reveal"]
 q36.reveal(said, done)
 
-# %% [markdown] tags=["exercise"]
-# ### Exercise 03.12: the whole preparation
-#
-# Write `prepare(model, classes, lr)`, which prepares a pretrained network with the head `fc` for training only the head. So the body is frozen, the head is new, and the statistics don't change. The function returns an optimizer that holds the new head and nothing else.
-
-# %% tags=["exercise"]
-def prepare(model, classes, lr):
-    return ...
-
-check("03.12", prepare)
-
-# %% [markdown] tags=["keep"]
-# **Takeaway:** freeze, replace the head, build the optimizer, and set the mode, in this order.
-# PyTorch's [tutorial on transfer learning](https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html), torchvision on [its weights](https://docs.pytorch.org/vision/stable/models.html).
+# %% [markdown] tags=["explain"]
+# **Why.** On the simulated clock, the call returned after 10 µs, although the GPU needed about 100 µs for the layer. The host only launches the work and then goes on. So if you want to measure the layer, call `synchronize()` before you read the clock, each time.
 
 # %% tags=["progress"]
 progress("03")

@@ -42,7 +42,7 @@ plt.show()
 q10.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Nobody told the network that there is such a digit as a 6. Nevertheless the 6s lie together, because they have strokes and curves in common, and the network has learned to measure strokes and curves. With random weights the digits lie mixed up, and chance would be 20 %.
+# **Why.** Nobody told the network that there is such a digit as a 6. Nevertheless the 6s lie together, because they have strokes and curves in common, and the network has learned to measure strokes and curves. With random weights, the digits are mixed up. Only about a third of the images lie nearest to the centre of their own digit, and a fifth would do so by chance.
 #
 # The picture also shows the limits of these features. The clumps overlap, so straight lines can't separate all of them. [Ways to fine-tune, compared](03_methods.ipynb) measures what this means for a head that is trained alone.
 #

@@ -35,9 +35,9 @@ print("losses:", *(f"{loss:.2f}" for loss in losses))
 q11.reveal(losses)
 
 # %% [markdown]
-# Suppose somebody believes that the flag connects the loss with the weights, and builds an engine that works like this. The next cell gives you that engine, and on the program below it agrees with the correct engine. Change the program until the results differ, and then name the rule with `game.name("…")`.
+# Now imagine an engine in which the flag really connects the loss with the weights. The next cell gives you such an engine, and on the program below it agrees with the correct engine. Change the program until the results differ, and then name the rule with `game.name("…")`.
 #
-# To find the difference, try the ways of this section that leave a loss without a path to the weights. For example, freeze the weight or use `detach()`, and then set the flag.
+# To find the difference, think of ways to cut the path from the loss to the weights. For example, freeze the weight or use `detach()`, and then set the flag.
 
 # %% tags=["catch"]
 game = autolab.specimens.catch(seed=16, level=2)
@@ -53,7 +53,7 @@ game.try_(mine)
 # %% [markdown] tags=["explain"]
 # **Why.** `loss.requires_grad = True` turns the loss into a leaf. No node leads from it to any weight, so `backward()` fills `loss.grad` and nothing else. The message was right, because a trained parameter was missing. The flag removed the message, but it didn't add the parameter.
 #
-# Now let's use the right order, that is, freeze first and replace the head afterwards. A new layer requires gradients from the beginning. And because the body never changes, its features for an image never change either. So we compute the features once and train the head on them.
+# Now let's use the right order, that is, freeze first and replace the head afterwards. A new layer requires gradients from the beginning. And because the body never changes, its features for an image never change either. So we can store the features and train the head on them.
 
 # %% tags=["predict"]
 q12 = predict("03.q12")

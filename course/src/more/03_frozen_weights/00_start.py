@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Frozen weights and the optimizer
 #
-# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 36 minutes. You can skip it, because no other notebook needs it.
+# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 40 minutes. Two questions lead through it: can a frozen weight still move, and can an unfrozen weight stay where it is? Both are about the optimizer, so let's first see how optimizers differ.
 
 # %% tags=["setup", "colab"]
 

@@ -27,7 +27,7 @@ for name, make in ways.items():
     print(f"{name:8} at 0.01: {found[0.01]:5.2f}, best rate {best}: {found[best]:.2f}")
 
 # %% [markdown]
-# With a rate of 0.01, Adam comes last by far, but with 0.1 it does about as well as momentum. So a comparison at a single rate says little about optimizers. Now let the three race in the valley of lesson 1, with Adam at five times the rate of the others, that is, at 0.1. Step through the picture and watch which optimizer overshoots, and which one is still fast where the slope is zero. Then click another starting point or change the rate.
+# With a rate of 0.01, Adam comes last by far, but with 0.1 it does about as well as momentum. And if each optimizer gets its best rate, plain SGD comes lowest of all in this valley. So a comparison at a single rate says little about optimizers. Now let the three race in the valley of lesson 1, with Adam at five times the rate of the others, that is, at 0.1. Step through the picture and watch which optimizer overshoots, and which one is still fast where the slope is zero. Then click another starting point or change the rate.
 
 # %% tags=["picture"]
 w, b = torch.tensor(4.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)

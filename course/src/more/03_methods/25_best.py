@@ -143,12 +143,29 @@ plt.show()
 # | discriminative | 76.6 ± 2.3 | 77,685 |
 # | LoRA | 74.2 ± 0.8 | 16,269 |
 #
-# Head only gains 8 points, that is, it isn't much better. In your picture the gain may look larger, because three seeds are few and training from scratch varies most. It can't gain much more, since the features of the new digits overlap and a head can only draw straight borders. This body knows five digits, which is little. If a body was trained on a million photographs instead, a new head is often enough.
+# Head only gains 8 points, which isn't much. In your picture the gain may look larger, because three seeds are few and training from scratch varies most. It can't gain much more, since the features of the new digits overlap and a head can only draw straight borders. This body knows five digits, which is little. If a body was trained on a million photographs instead, a new head is often enough.
 #
 # Look at the spread as well, because full fine-tuning and discriminative rates differ by 1 point, but each of them varies by 2 or 3 points from seed to seed. **These runs can't tell us which of the two is better.** A single run with one seed would have named a winner anyway. Your last digits may differ from these, because processors add numbers in different orders and training amplifies small differences.
 
-# %% [markdown]
-# We have trained several networks with different seeds. Could we average their weights? Let's begin with the sum of two of them, and write it in the most direct way:
+# %% [markdown] tags=["exercise"]
+# ### Exercise 03.9: an honest number
+#
+# Suppose you have tried several learning rates, so that `validation` and `test` are dicts that map each rate to a list of accuracies, one for each seed. Write `report(validation, test)`, which chooses a rate and returns `(rate, accuracy)`. The accuracy is the mean over the seeds that you can honestly tell other people to expect.
+
+# %% tags=["exercise"]
+def report(validation, test):
+    return ...
+
+check("03.9", report)
+
+# %% [markdown] tags=["keep"]
+# **Takeaway:** compare with training from scratch, use several seeds, and report the spread.
+# PyTorch on [reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html).
+
+# %% [markdown] tags=["section"]
+# ## 3. Review
+#
+# The last question goes back to lesson 1. You have trained several networks with different seeds, so you may want to average their weights. Let's begin with the sum of two of them, and write it in the most direct way:
 
 # %% tags=["predict"]
 q30 = predict("03.q30")
@@ -167,20 +184,8 @@ except RuntimeError as error:
 # %% tags=["reveal"]
 q30.reveal(outcome)
 
-# %% [markdown] tags=["exercise"]
-# ### Exercise 03.9: an honest number
-#
-# Suppose you have tried several learning rates, so that `validation` and `test` are dicts that map each rate to a list of accuracies, one for each seed. Write `report(validation, test)`, which chooses a rate and returns `(rate, accuracy)`. The accuracy is the mean over the seeds that you can honestly tell other people to expect.
-
-# %% tags=["exercise"]
-def report(validation, test):
-    return ...
-
-check("03.9", report)
-
-# %% [markdown] tags=["keep"]
-# **Takeaway:** compare with training from scratch, use several seeds, and report the spread.
-# PyTorch on [reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html).
+# %% [markdown] tags=["explain"]
+# **Why.** Both weights are leaves that require a gradient, and such a leaf must not be changed in place while a graph is recorded. To average networks, compute with their `state_dict()` or under `no_grad()`, because nothing is recorded there.
 
 # %% tags=["progress"]
 progress("03")

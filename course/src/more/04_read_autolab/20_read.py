@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. The parts of the engine
 #
-# The core of autolab's engine has about 2,700 lines, and about half of them are explanations. The cell below prints the order in which the engine itself suggests to read them. After that, we go through the places that you will recognise. What you see is the code that really runs, read from the files at this moment.
+# The core of autolab's engine has about 2,600 lines, but many of them are explanations. The cell below prints the engine's own list of its files, in the order in which you can read them. After that, we go through the places that you will recognise. You see the code that really runs, because the cells read it from the engine's files.
 
 # %% tags=["code"]
 from IPython.display import Markdown
@@ -16,13 +16,13 @@ events = "observe.Observer.contribution", "observe.Observer.accumulate"
 beside(None, "errors.fail", *events)
 
 # %% [markdown]
-# **`tensor.py` is your `Value`.** Your `data` is called `_array` here, and your `grad` is called `_grad`. The parents and the rule have moved into a node, so that a result can be deleted while its history stays. Two things are new, namely views, which share memory, and `requires_grad`, because of which nothing is computed for tensors that don't need a gradient.
+# **`tensor.py` is your `Value`.** Your `data` is called `_array` here, and your `grad` is called `_grad`. The parents and the rule have moved into a node, so that a result can be deleted while its history stays. Two things are new. A view shares its memory with another tensor, and `requires_grad` tells the engine which tensors need a gradient, so that it computes no others.
 
 # %% tags=["picture"]
 beside(Value, "tensor.Tensor")
 
 # %% [markdown]
-# You won't find `eval()` or layers in the core. So what do they change in the graph? Here are three layers in a row, and the one in the middle is frozen and in evaluation mode.
+# You won't find layers or `eval()` in the core, so what do they change in the graph? Let's take three layers in a row, freeze two of them, and put all of them into evaluation mode.
 
 # %% tags=["predict"]
 q10 = predict("04.q10")
@@ -30,18 +30,21 @@ q10
 
 # %% tags=["code"]
 first, second, third = (autolab.nn.Linear(2, 2) for _ in range(3))
-second.requires_grad_(False).eval()
+for layer in (first, second, third):
+    layer.eval()
+first.requires_grad_(False)
+third.requires_grad_(False)
 h1 = first(autolab.ones(1, 2))
 h2 = second(h1)
 h3 = third(h2)
-recorded = [name for name, h in (("1", h1), ("2", h2), ("3", h3)) if h.grad_fn]
+recorded = [name for name, h in (("h1", h1), ("h2", h2), ("h3", h3)) if h.grad_fn]
 print("results with a node:", recorded)
 
 # %% tags=["reveal"]
 q10.reveal(recorded)
 
 # %% [markdown]
-# **`record.py`, `namespaces.py`, `saving.py` and `node.py` are your `local` and `share`.** You wrote `local` again for each operation. Here, however, an operation is described once, as a record with its rules, and the engine finds out from the rules which tensors it has to save. A node keeps your `parents` as its `inputs`. In the backward pass, the function `backward` of a node applies the rule of each operand to the gradient that arrived. `apply_fix` is your `fit`, and it also restores the kind of number.
+# **`record.py`, `namespaces.py`, `saving.py` and `node.py` are your `local` and `share`.** You wrote `local` again for each operation. Here, an operation is a record that lists its rules, and the engine finds out from the rules which tensors it has to save. A node keeps your `parents` as its `inputs`. In the backward pass, the function `backward` of a node applies the rule of each operand to the gradient that arrived. `apply_fix` is your `fit`, and it also restores the kind of number.
 
 # %% tags=["picture"]
 beside(share, "node.backward", "node.apply_fix")
@@ -62,7 +65,7 @@ beside(backward, "backward.BackwardPass.run", "backward.BackwardPass.deliver")
 # %% [markdown] tags=["section"]
 # ## 2. Review
 #
-# You can use an engine of your own to test what you believe about training. Here is a small training loop with momentum, as in lesson 3:
+# You can use an engine of your own to test what you believe about training. For example, let's write a small training loop with momentum, as in lesson 3:
 
 # %% tags=["predict"]
 q9 = predict("04.q9")
@@ -72,27 +75,27 @@ q9
 a, b, c = Value(1.0), Value(2.0), Value(3.0)
 trained, last = [a, b, c], [0.0, 0.0, 0.0]
 
-def step(frozen=()):
+def step(zeroed=()):
     for p in trained:
         p.grad = 0.0
     (a * b * c).backward()
     for i, p in enumerate(trained):
-        p.grad = 0.0 if p in frozen else p.grad
+        p.grad = 0.0 if p in zeroed else p.grad
         last[i] = 0.9 * last[i] - 0.1 * p.grad
         p.data += last[i]
 
 step()
 c = Value(3.0)                          # a new number with the same name
 before = {"a": a.data, "b": b.data, "c": c.data}
-step(frozen=[a])
+step(zeroed=[a])
 moved = [name for name, p in zip("abc", (a, b, c)) if p.data != before[name]]
-print("moved:", moved)
+print("changed by the second step:", moved)
 
 # %% tags=["reveal"]
 q9.reveal(moved)
 
 # %% [markdown]
-# The next two questions are about things that an engine can't see. A `Value` is enough to try them out.
+# The next two questions are about mistakes that an engine can't notice, so it raises no error. You can try out both of them with your `Value`.
 
 # %% tags=["predict"]
 q11 = predict("04.q11")
@@ -120,8 +123,8 @@ centred = Centred()
 x = Value(np.array([1.0, 3.0]))
 answers = [centred(x).data for _ in range(10)]
 same = np.array_equal(answers[0], answers[-1])
-print("answer to the first batch: ", answers[0].round(2))
-print("and to the same, ten later:", answers[-1].round(2))
+print("first output:", answers[0].round(2))
+print("tenth output:", answers[-1].round(2))
 
 # %% tags=["reveal"]
 q11.reveal(loss.grad, w.grad)
@@ -130,7 +133,7 @@ q11.reveal(loss.grad, w.grad)
 q12.reveal(same)
 
 # %% [markdown]
-# The last three questions are old friends from lesson 1, this time with your own engine.
+# You know the ideas behind the last three questions from lesson 1, but this time your own engine has to answer them.
 
 # %% tags=["predict"]
 q13 = predict("04.q13")
