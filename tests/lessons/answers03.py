@@ -357,14 +357,14 @@ WRONG = {
         (eval_then_train, "model.train() came later and undid it"),
         (lambda model: model.eval(), "Everything is in evaluation mode"),
         (momentum_zero, "the layer still normalises by the batch"),
-        (all_norms, "also the ones that are trained"),
+        (all_norms, "including the ones that are trained"),
         (without_parameters, "A module without parameters, such as dropout"),
     ],
     "03.6": [
         (only_flag, "The last one is still in .grad"),
         (zeros, "A gradient of zeros is a gradient"),
         (only_grad, "the next backward() fills it again"),
-        (only_zeros, "Zeroed gradients are filled again"),
+        (only_zeros, "fills the zeroed gradients again"),
         (lambda layer: layer.eval(), "Look at the layer moved"),
     ],
     "03.7": [

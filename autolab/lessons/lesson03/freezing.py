@@ -274,7 +274,7 @@ frozen_statistics = Exercise(
         ),
         Mistake(
             partial(train_mode, how="all"),
-            "You put every batch normalisation into evaluation mode, also the ones that are "
+            "You put every batch normalisation into evaluation mode, including the ones that are "
             "trained.",
         ),
         Mistake(
@@ -379,8 +379,8 @@ for_good = Exercise(
         ),
         Mistake(
             partial(freeze_for_good, flag=False, grad="zero"),
-            "Zeroed gradients are filled again by the next backward(), because requires_grad is "
-            "still True.",
+            "The next backward() fills the zeroed gradients again, because requires_grad is still "
+            "True.",
         ),
     ),
     hints=(

@@ -202,8 +202,8 @@ load = Exercise(
     ),
     hints=(
         'Make a new dict without the entries whose names begin with "fc.".',
-        "With strict=True, the default, the head is now missing. Take its entries from "
-        "model.state_dict().",
+        "With strict=True, which is the default, load_state_dict now complains that the head is "
+        "missing. Take its entries from model.state_dict().",
         "model.load_state_dict({**rest, **head}); return sorted(head)",
     ),
     leaves_out="files that contain more than weights",

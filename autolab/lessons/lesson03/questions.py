@@ -237,9 +237,9 @@ QUESTIONS = {
         "do?",
         ("it falls to the end", "it falls, then rises", "it rises from the start"),
         {
-            "it falls to the end": "The head goes on learning, but what it learns late is special to the fifty training "
+            "it falls to the end": "The head goes on learning, but what it learns late is only true of the fifty training "
             "images.",
-            "it rises from the start": "It falls at first, because the head begins with what all images of a digit share.",
+            "it rises from the start": "It falls at first, because the head first learns what all images of a digit have in common.",
         },
         key=either(lambda best: 0 < best < 100, "it falls, then rises", "it falls to the end"),
     ),

@@ -178,12 +178,12 @@ own_drawings = Exercise(
     mistakes=(
         Mistake(
             lambda model, mine, old: train(model, [mine], 40).eval(),
-            "The network reads your drawings, but it has forgotten the old images. Put old images into the "
-            "training, too.",
+            "The network reads your drawings, but it has forgotten the old images. Train it on the "
+            "old images, too.",
         ),
         Mistake(
             lambda model, mine, old: train(model, [old], 40).eval(),
-            "The network still reads the old images, but not your drawings. Train it on the pair mine as well, for enough steps.",
+            "The network still reads the old images, but not your drawings. Train it on `mine` as well, for enough steps.",
         ),
         Mistake(
             lambda model, mine, old: train(model, [mine, old], 40),

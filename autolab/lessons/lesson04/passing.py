@@ -130,7 +130,7 @@ def _clears_behind(result):
 
 
 _TOO_OFTEN = (
-    "A Value that is used twice sends twice, and the first contribution is in both. Use `order`, so that it waits "
+    "A Value that is used twice also sends twice, so the first contribution is counted twice. Use `order`, so that it waits "
     "until everything has arrived."
 )
 

@@ -54,7 +54,7 @@ QUESTIONS = {
         {
             "25": "b sends its first contribution at once. When the second one comes, b sends its whole gradient, which "
             "includes the first one again.",
-            "smaller than 25": "Nothing is lost here. Instead, b sends twice, and the first contribution is in both.",
+            "smaller than 25": "Nothing is lost here. Instead, b sends twice, so its first contribution is counted twice.",
         },
         key=either(lambda grad: grad > 25, "larger than 25", "smaller than 25"),
     ),
@@ -62,7 +62,7 @@ QUESTIONS = {
         "A neuron computes `tanh(w * x + b)` with w = 2, b = 0 and x = 10. About what is its gradient with respect to `w`?",
         ("0", "1", "10"),
         {
-            "1": "tanh is flat at 20. Its slope there is zero in the first 16 digits, and everything before it is "
+            "1": "tanh is flat at 20. Its slope there is zero to 16 decimal places, and everything before it is "
             "multiplied by that.",
             "10": "That is x, the derivative of w * x. But it is multiplied by the slope of tanh, and tanh is flat at 20.",
         },
@@ -166,7 +166,7 @@ QUESTIONS = {
         {
             "[20., 40., 60.]": "The 10 belongs to the third number alone, and the others are multiplied by 0. gradient= in "
             "PyTorch does the same.",
-            "[0., 0., 10.]": "That arrives at y. On the way to v it is multiplied by 2 v, which is 6 here.",
+            "[0., 0., 10.]": "That is what arrives at y. On the way to v it is multiplied by 2 v, which is 6 here.",
         },
         key=lambda grad: str([float(g) for g in grad]).replace(".0", "."),
     ),

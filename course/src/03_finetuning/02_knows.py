@@ -35,7 +35,7 @@ autolab.blame(loss, {"your digit": pixels}, top=3)
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** Softmax turns the scores into probabilities that add up to 1, so the network can't answer "none of these". A high probability only says that one score is larger than the others, but not that the network knows the digit. The picture above shows which pixels of your digit raised the loss and which lowered it, as in lesson 1.
 #
-# The answers are useless for the new digits, but what they are computed from is useful. Most layers of the network are **convolutions**, that is, layers that slide a small window of weights over the image and record where they find their pattern. Each picture that comes out is a **channel**. The patterns are strokes and curves, and because every digit consists of strokes and curves, they also occur in the new digits. In the end, the last layer receives 64 numbers for each image, which are called its **features**.
+# The answers are useless for the new digits, but the numbers from which they are computed are useful. Most layers of the network are **convolutions**, that is, layers that slide a small window of weights over the image and record where they find their pattern. Each picture that comes out is a **channel**. The patterns are strokes and curves, and because every digit consists of strokes and curves, they also occur in the new digits. In the end, the last layer receives 64 numbers for each image, which are called its **features**.
 #
 # **Takeaway:** the answers of a pretrained network only fit its old task, but its features are useful for many tasks.
 # PyTorch has a [tutorial on transfer learning](https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html).

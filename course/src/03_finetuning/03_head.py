@@ -27,7 +27,7 @@ print(f"five trained rows, five random ones: loss {kept:.1f} on the new digits")
 q2.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** A head of small random numbers gives each of the ten classes a probability of about $1/10$, and $-\log \frac1{10} = \log 10 \approx 2.3$. If the first loss of a new classifier is far above this value, something is wrong. Here you can say what it is: five rows of the old head are trained, so they give high probabilities to digits that they were never meant for.
+# **Why.** A head of small random numbers gives each of the ten classes a probability of about $1/10$, and $-\log \frac1{10} = \log 10 \approx 2.3$. If the first loss of a new classifier is far above this value, something is wrong. For the old head you can say why: five rows of the old head are trained, so they give high probabilities to digits that they were never meant for.
 #
 # To replace the head, you assign a new layer to `fc`. Suppose a program contains these three lines:
 #
@@ -69,7 +69,7 @@ q3.reveal(moved)
 FreezePanel(model, optimizer)
 
 # %% [markdown]
-# Can you catch an engine that gets this wrong? The next cell gives you an engine in which one rule has been changed. `mine` doesn't prove it yet, because it gives the same result on both engines, so change it until the results differ.
+# Can you catch an engine that gets this wrong? The next cell gives you an engine in which one rule has been changed. The function `mine` doesn't reveal the rule yet, because both engines give the same result, so change it until the results differ.
 #
 # It helps to try the ideas of the lesson one at a time. For example, take a second step, replace a layer after the optimizer has been built, or freeze a layer. Once the results differ, remove everything that isn't needed for the difference. What is left shows you the rule, and you name it with `game.name("…")`.
 

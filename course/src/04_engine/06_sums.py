@@ -29,7 +29,7 @@ q4.reveal(x.grad)
 #
 # The last step in the picture tells you what was lost. Because paths add up, contributions have to **accumulate**, that is, each of them is added to what is already there.
 #
-# Adding brings a new problem, because somebody may call `backward()` twice on the same graph. In the second pass, the gradients of *results* have to start at 0.0 again, while *leaves* keep what they hold, as in PyTorch. Fix your backward pass so that it does both.
+# Adding brings a new problem, because you may call `backward()` twice on the same graph. In the second pass, the gradients of *results* have to start at 0.0 again, while *leaves* keep what they hold, as in PyTorch. Fix your backward pass so that it does both.
 
 # %% tags=["exercise"]
 def backward(result):

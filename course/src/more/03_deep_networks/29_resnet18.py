@@ -63,7 +63,7 @@ loss = F.cross_entropy(big(photos[:1]), few_y[:1])
 autolab.explore(loss, params=dict(big.fc.named_parameters()))
 
 # %% [markdown] tags=["explain"]
-# **Why.** Only $512 \cdot 5 + 5 = 2565$ of more than eleven million numbers are trained. Gradients and momentum are stored only for these, and the panel says how many megabytes this saves.
+# **Why.** Only $512 \cdot 5 + 5 = 2565$ of more than eleven million numbers are trained. Gradients and momentum are stored only for these numbers, and the panel says how many megabytes this saves.
 #
 # Remember the order of the four comments in the cell. Freeze first, so that the new head isn't frozen. Replace the head before you build the optimizer, so that the optimizer holds the new head. Set the mode last, because `train()` and `eval()` only affect the modules that exist at that moment.
 #
@@ -72,7 +72,7 @@ autolab.explore(loss, params=dict(big.fc.named_parameters()))
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.12: the whole preparation
 #
-# Write `prepare(model, classes, lr)`, which prepares a pretrained network with the head `fc` for training only the head. So the body is frozen, the head is new, and the statistics don't change. The function returns an optimizer that holds the new head and nothing else.
+# Write `prepare(model, classes, lr)`. It prepares a pretrained network, whose head is called `fc`, so that only the head is trained. For this, the body is frozen, the head is new, and the statistics don't change. The function returns an optimizer that holds the new head and nothing else.
 
 # %% tags=["exercise"]
 def prepare(model, classes, lr):
@@ -111,7 +111,7 @@ print(f"clock read at once: {1e6 * said:.0f} µs;",
 q36.reveal(said, done)
 
 # %% [markdown] tags=["explain"]
-# **Why.** On the simulated clock, the call returned after 10 µs, although the GPU needed about 100 µs for the layer. The host only launches the work and then goes on. So if you want to measure the layer, call `synchronize()` before you read the clock, each time.
+# **Why.** On the simulated clock, the call returned after 10 µs, although the GPU needed about 100 µs for the layer. The host only launches the work and then goes on. So if you want to measure the layer, call `synchronize()` each time before you read the clock.
 
 # %% tags=["progress"]
 progress("03")

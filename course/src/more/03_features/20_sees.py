@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Filters and features
 #
-# The first filters of a network look for edges and strokes. Let's compare the pretrained filters with those of a network that was never trained.
+# The first filters of a network look for edges and strokes. Let's compare the pretrained filters with the filters of a network that was never trained.
 
 # %% tags=["picture"]
 torch.manual_seed(0)

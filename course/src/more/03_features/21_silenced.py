@@ -123,7 +123,7 @@ q29.reveal(found)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.4: fix a head that does not learn
 #
-# `train_head` should train the head `model.fc` and leave the rest of the network frozen. The network arrives in evaluation mode, with its new head in place. In this version somebody has silenced the error instead of fixing its cause, so fix the function.
+# `train_head` should train the head `model.fc` and leave the rest of the network frozen. The network arrives in evaluation mode, with its new head in place. This version silences the error instead of fixing its cause, so fix the function.
 
 # %% tags=["exercise"]
 def train_head(model, inputs, labels, steps, lr):

@@ -93,7 +93,7 @@ with autolab.record() as still_moving:
 autolab.explore(still_moving)
 
 # %% [markdown]
-# If you believe that a gradient of zero changes nothing, you would build the engine in the next cell. Find a training on which it differs from the correct engine, and name the rule with `game.name("…")`. Change one thing at a time, for example the settings of the optimizer, or the way in which the loop clears the gradient.
+# If you believe that a gradient of zero changes nothing, you would build the engine in the next cell. Find a training loop for which it differs from the correct engine, and name the rule with `game.name("…")`. Change one thing at a time, for example the settings of the optimizer, or the way in which the loop clears the gradient.
 
 # %% tags=["catch"]
 game = autolab.specimens.catch(seed=0, level=3)

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. Which way is best
 #
-# Now let's compare all methods on the same images, with ten images of each new digit and 60 epochs. For comparison we also train the same network from scratch, that is, from random weights. The learning rates were chosen on validation images, with other seeds than the ones used here.
+# Now let's compare all methods on the same images, with ten images of each new digit and 60 epochs. For comparison we also train the same network from scratch, that is, from random weights. The learning rates were chosen on validation images, with seeds other than the ones used here.
 
 # %% tags=["predict"]
 q17 = predict("03.q17")
@@ -150,7 +150,7 @@ plt.show()
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.9: an honest number
 #
-# Suppose you have tried several learning rates, so that `validation` and `test` are dicts that map each rate to a list of accuracies, one for each seed. Write `report(validation, test)`, which chooses a rate and returns `(rate, accuracy)`. The accuracy is the mean over the seeds that you can honestly tell other people to expect.
+# Suppose you have tried several learning rates, each with several seeds. The dicts `validation` and `test` map each rate to a list of accuracies, one for each seed. Write `report(validation, test)`, which chooses a rate and returns `(rate, accuracy)`. The accuracy is the mean over the seeds that you can honestly tell other people to expect.
 
 # %% tags=["exercise"]
 def report(validation, test):

@@ -120,7 +120,7 @@ for epoch in range(10):
         state, copy = keeper.state_dict(), keeper.weight.detach().clone()
 apart = (state["weight"] - copy).abs().max().item()
 with_graph = sum(loss.grad_fn is not None for loss in kept)
-print(f"the weights in `state` and those of epoch 4 are up to {apart:.2f} apart")
+print(f"the weights in `state` and the weights of epoch 4 are up to {apart:.2f} apart")
 print("losses that hold a graph:", with_graph)
 same = apart == 0
 

@@ -56,7 +56,7 @@ beside(share, "node.backward", "node.apply_fix")
 beside(Value.__add__, "apply.apply", "apply.record", "saving.save")
 
 # %% [markdown]
-# **`backward.py` and `differentiate.py` are your `order` and your `backward`.** `plan` collects the nodes and sorts them by a number that each node received when it was made. From the newest to the oldest is a topological order, because a node is always newer than its inputs. `plan` doesn't call itself, so it also works for very deep graphs. `run` is your loop, and `deliver` is your `+=`. The gradients in the middle live in a dictionary for the time of one pass, so nothing has to be reset to 0. The new features are several results at once, hooks, and gradients that can be differentiated again.
+# **`backward.py` and `differentiate.py` are your `order` and your `backward`.** `plan` collects the nodes and sorts them by a number that each node received when it was made. From the newest to the oldest is a topological order, because a node is always newer than its inputs. `plan` doesn't call itself, so it also works for very deep graphs. `run` is your loop, and `deliver` is your `+=`. During a pass, the gradients of intermediate results are kept in a dictionary, so nothing has to be reset to 0. In addition, this engine accepts several results at once, calls hooks, and can differentiate its gradients again.
 
 # %% tags=["picture"]
 display(beside(order, "backward.plan"))
