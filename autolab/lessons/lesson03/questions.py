@@ -88,8 +88,8 @@ QUESTIONS = {
         "fifty images of the digits 5 to 9?",
         ("nearly all", "about half", "next to none"),
         {
-            "nearly all": "Nothing in those batches asked that a 3 is still read as a 3, and every step pushed its output "
-            "down.",
+            "nearly all": "Nothing in these batches required that a 3 is still read as a 3, and every step pushed its "
+            "output down.",
             "about half": "It is less than that, because every image pushed the outputs for 0 to 4 down.",
         },
         key=either(lambda percent: percent < 20, "next to none", "about half"),
@@ -412,7 +412,7 @@ QUESTIONS = {
         ("only bias", "both", "neither"),
         {
             "both": "NumPy can't read the memory of a GPU, so you have to call `moved.cpu()` first.",
-            "neither": "`to` returns a new tensor, and here nothing keeps it. So bias is still where it was.",
+            "neither": "`to` returns a new tensor, but this line doesn't keep it. So bias is still where it was.",
         },
         key=either(lambda found: found == (True, False), "only bias", "both"),
     ),

@@ -50,7 +50,7 @@ FreezePanel(model)      # change the modes until no warning is left
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** After each batch in training mode, the layer updates its average: $\text{running mean} \leftarrow 0.9 \cdot \text{running mean} + 0.1 \cdot \text{mean of the batch}$. It does the same for the variance. After thirty batches, only $0.9^{30} \approx 4\,\%$ of the old averages are left. No gradient was needed for that, because the forward pass makes this change, so the statistics are not frozen although the weights are.
 #
-# There is one more trap, because `model.train()` sets the mode of *every* module. Many training loops call it at the start of each epoch, and this undoes your `eval()`, so the panel warns you about it.
+# There is one more trap, because `model.train()` changes the mode of *every* module. Many training loops call it at the start of each epoch, and this undoes your `eval()`, so the panel warns you about it.
 #
 # **Takeaway:** freeze the weights with `requires_grad`, and the statistics with `eval()`, which you repeat after every `model.train()`.
 # PyTorch on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html).

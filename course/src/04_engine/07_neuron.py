@@ -46,7 +46,7 @@ autolab.explore(neuron)
 # %% [markdown] tags=["open"]
 # ### Open task: an operation of your own
 #
-# Add an operation that you would like to have to your `Value`, for example `exp`, `relu`, `sin` or a power. Write it in the empty cell, build a small graph with it, and check its gradient with a nudge, as in section 3.
+# Add an operation of your choice to your `Value`, for example `exp`, `relu`, `sin` or a power. Write it in the empty cell, build a small graph with it, and check its gradient with a nudge, as in section 3.
 
 # %% tags=["open", "code"]
 # your operation, a graph that uses it, and a nudge

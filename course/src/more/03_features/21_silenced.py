@@ -141,7 +141,7 @@ def train_head(model, inputs, labels, steps, lr):
 check("03.4", train_head)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** "does not require grad" means that no trained parameter was used, so don't answer it by setting the flag on the loss.
+# **Takeaway:** "does not require grad" means that the loss depends on no trained parameter. So unfreeze a parameter instead of setting the flag on the loss.
 # PyTorch on [`requires_grad`](https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad).
 
 # %% tags=["words"]
