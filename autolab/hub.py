@@ -125,6 +125,4 @@ def load_state_dict_from_url(
     False.
     """
     path = fetch_weights(url, model_dir, progress, check_hash, file_name)
-    if path.endswith(".safetensors"):
-        return serialization.read_weights(path, map_location)
     return serialization.load(path, map_location=map_location, weights_only=weights_only)

@@ -24,7 +24,7 @@ from unittest import mock
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 PRESENTATION = {
-    "IPython", "anywidget", "graphviz", "ipywidgets", "latex2mathml", "matplotlib", "safetensors", "tqdm", "traitlets"
+    "IPython", "anywidget", "graphviz", "ipywidgets", "latex2mathml", "matplotlib", "tqdm", "traitlets"
 }  # fmt: skip
 COMPUTES = {"code", "setup", "exercise"}
 """The tags of a lesson's cells that run without a learner."""

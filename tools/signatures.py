@@ -57,9 +57,8 @@ TYPED_BY_HAND = {
     ("m", "size"): ["int? dim=None"],
     **{
         ("f", name): ["Tensor input"]
-        for name in ("det", "slogdet", "inverse", "matrix_exp", "square_", "negative_")
+        for name in ("det", "slogdet", "inverse", "square_", "negative_")
     },
-    ("linalg", "matrix_exp"): ["Tensor input"],
     ("nn.functional", "one_hot"): ["Tensor tensor, size num_classes=-1"],
     ("f", "range"): [f"Number start, Number end, Number step=1, *, Tensor? out=None, {OPTIONS}"],
     ("f", "split"): [],

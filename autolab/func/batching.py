@@ -10,6 +10,7 @@ from typing import Any
 
 from ..engine.core.errors import fail
 from ..engine.exact.random import default_generator
+from ..engine.exact.refusals import unsupported
 from ..engine.ops.functions import NAMESPACES
 from ..engine.core.tensor import Tensor
 from . import trees
@@ -32,7 +33,7 @@ def _refuse_random_numbers():
 def vmap(
     func: Callable[..., Any],
     in_dims: int | tuple[Any, ...] = 0,
-    out_dims: int | tuple[Any, ...] | None = 0,
+    out_dims: int = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
@@ -41,7 +42,7 @@ def vmap(
     results are the same as in PyTorch, but it is not faster.
 
     in_dims: the batch dimension of each argument (None: the argument is the same for all entries), a number or nested
-    like the arguments. out_dims: the position of the batch dimension in the results. Arguments and results may be
+    like the arguments. out_dims: the position of the batch dimension in all results. Arguments and results may be
     nested tuples, lists and dicts; keyword arguments are the same for all entries. randomness: 'error' refuses random
     numbers, 'same' draws once, 'different' for each entry. chunk_size: the number of entries that PyTorch processes at
     a time; no effect here. Raise ValueError for dimensions that do not match the arguments. Source: torch.func.vmap.
@@ -54,6 +55,10 @@ def vmap(
         message = f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
         note = "It says whether the function may draw random numbers, and whether each entry draws new ones."
         raise fail(RuntimeError, message, note)
+    if not isinstance(out_dims, int):
+        raise unsupported(
+            "vmap", "out_dims that is no number", "Move dimensions of a result: .movedim(0, 1)."
+        )
 
     @functools.wraps(func)
     def mapped(*args, **kwargs):
@@ -67,17 +72,16 @@ def vmap(
                 entry = [x if d is None else x.select(d, i) for x, d in zip(flat, dims)]
                 rows.append(func(*trees.unflatten(entry, spec), **kwargs))
         leaves, spec = [trees.flatten(row)[0] for row in rows], trees.flatten(rows[0])[1]
-        dims = _spread("out_dims", out_dims, spec)
-        return trees.unflatten(map(_join_results, zip(*leaves), dims), spec)
+        return trees.unflatten((_joined(column, out_dims) for column in zip(*leaves)), spec)
 
     return mapped
 
 
-def _spread(name, dims, spec):
+def _spread(dims, spec):
     try:
         return trees.spread(dims, spec)
     except (ValueError, KeyError):
-        message = f"vmap: {name}={dims} is not compatible with the structure of what it counts"
+        message = f"vmap: in_dims={dims} is not compatible with the structure of what it counts"
         note = "Give one dimension each: (0, None). None means: the same for every entry."
         raise fail(ValueError, message, note) from None
 
@@ -85,7 +89,7 @@ def _spread(name, dims, spec):
 def _entries(in_dims, args):
     """Return (size of the batch, batch dimension of each leaf or None, leaves, structure) of the arguments."""
     flat, spec = trees.flatten(args)
-    dims = _spread("in_dims", in_dims, spec)
+    dims = _spread(in_dims, spec)
     for x, d in zip(flat, dims):
         if d is not None and not (isinstance(x, Tensor) and -x.ndim <= d < x.ndim):
             what = f"of shape {tuple(x.shape)}" if isinstance(x, Tensor) else f"that is {type(x)}"
@@ -101,18 +105,9 @@ def _entries(in_dims, args):
     return sizes[0], dims, flat, spec
 
 
-def _join_results(column, d):
-    """Return one result for all entries: stacked along dimension `d`, or the first entry's result if `d` is None."""
-    stack, equal = NAMESPACES[""]["stack"], NAMESPACES[""]["equal"]
-    if d is None:
-        if isinstance(column[0], Tensor) and not all(equal(column[0], x) for x in column):
-            message = "vmap: the function can not return a BatchedTensor when out_dim is None"
-            note = (
-                "The result differs from entry to entry, so it needs a dimension that counts them."
-            )
-            raise fail(ValueError, message, note)
-        return column[0]
+def _joined(column, d):
+    """Return the results of all entries, stacked along dimension `d`."""
     if not all(isinstance(x, Tensor) for x in column):
         message = f"vmap: the function must only return Tensors, got type {type(column[0])}. Did you mean to set out_dims= to None for output?"
         raise fail(ValueError, message, "Numbers can be stacked as tensors: torch.tensor(…).")
-    return stack(column, d)
+    return NAMESPACES[""]["stack"](column, d)

@@ -5,11 +5,11 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.func.functional_call.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..engine.core.errors import fail
 from ..engine.core.tensor import Tensor
+from ..engine.exact.refusals import unsupported
 
 if TYPE_CHECKING:
     from ..nn.modules.module import Module
@@ -17,24 +17,21 @@ if TYPE_CHECKING:
 
 def functional_call(
     module: Module,
-    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    parameter_and_buffer_dicts: dict[str, Tensor],
     args: Any = None,
     kwargs: dict[str, Any] | None = None,
 ) -> Any:
     """Return `module(*args, **kwargs)`, computed with other tensors in place of its parameters and buffers. The module
     itself is not changed.
 
-    parameter_and_buffer_dicts: name ("0.weight") -> tensor, or several such dicts; other names keep their tensors.
+    parameter_and_buffer_dicts: name ("0.weight") -> tensor; other names keep their tensors.
     args: a tuple, or the only argument. A tensor with two names in the module is replaced under both. If `forward`
-    changes or replaces a buffer (batch norm's running mean), the dict gets the new value. Raise ValueError for a name
-    in two dicts, AttributeError for an unknown name. Source: torch.func.functional_call."""
-    given = parameter_and_buffer_dicts
-    state = given if isinstance(given, dict) else {name: t for d in given for name, t in d.items()}
-    if state is not given and len(state) < sum(map(len, given)):
-        message = (
-            "a name appeared in multiple dictionaries; behavior of functional call is ambiguous"
-        )
-        raise fail(ValueError, message, "Name each tensor in one of the dicts.")
+    changes or replaces a buffer (batch norm's running mean), the dict gets the new value. Raise
+    AttributeError for an unknown name. Source: torch.func.functional_call."""
+    state = parameter_and_buffer_dicts
+    if not isinstance(state, dict):
+        note = "Merge them first: {**first, **second}."
+        raise unsupported("functional_call", "parameter_and_buffer_dicts of several dicts", note)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _replaced(module, state):
         return module(*args, **(kwargs or {}))

@@ -1,4 +1,4 @@
-"""Functions that turn a function into its derivative: `grad`, `grad_and_value`, `vjp`, `jacrev`, `hessian`.
+"""Functions that turn a function into its derivative: `grad`, `vjp`, `jacrev`, `hessian`.
 
 A transform differentiates with respect to copies of its arguments that exist only while it runs. A tensor from outside
 that needs a gradient stays connected, so transforms can be nested, and a program can train through their results. A
@@ -17,6 +17,7 @@ from ..engine.autograd.modes import enable_grad, is_grad_enabled
 from ..engine.core.errors import fail
 from ..engine.core.node import AccumulateGrad, edge
 from ..engine.core.tensor import Tensor
+from ..engine.exact.refusals import unsupported
 from ..engine.ops.functions import NAMESPACES
 from . import trees
 
@@ -43,9 +44,6 @@ class _Level:
 
     def result(self, t):
         """Return `t` in the form that it has outside this level."""
-        if not isinstance(t, Tensor):
-            message = f"Expected tensors, got unsupported type {type(t)}"
-            raise fail(RuntimeError, message, "What a function returns as aux has to be tensors.")
         return t if self.tracked and self.has_outer_gradient(t) else t.detach()
 
     def has_outer_gradient(self, *tensors):
@@ -75,34 +73,25 @@ def _positions(args, argnums):
     return [i % n for i in places]
 
 
-def _pair(output, has_aux, name):
-    """Return (output, aux); aux is None unless `has_aux`."""
-    if has_aux and not (isinstance(output, tuple) and len(output) == 2):
-        message = (
-            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
-        )
-        raise fail(RuntimeError, message, "Return the result first, and the rest second.")
-    return output if has_aux else (output, None)
+def _no_aux(name, has_aux):
+    if has_aux:
+        raise unsupported(name, "has_aux", "Append other results to a list, or compute them again.")
 
 
-def _vjp(func, args, argnums, has_aux):
+def _vjp(func, args, argnums):
     """Return the result of `vjp` with respect to the arguments at the positions `argnums`."""
     level, places, args = _Level(), _positions(args, argnums), list(args)
     with enable_grad():
         xs = tuple(trees.mapped(level.copy, args[i]) for i in places)
         for i, x in zip(places, xs):
             args[i] = x
-        out, aux = _pair(func(*args), has_aux, "vjp(f, *primals)")
-        aux = (trees.mapped(level.result, aux),) if has_aux else ()
+        out = func(*args)
         (inputs, spec_in), (ys, spec_out) = trees.flatten(xs), trees.flatten(out)
         for y in ys:
             if not isinstance(y, Tensor) or not y.dtype.is_floating_point:
                 got = f"Tensor with dtype {y.dtype}" if isinstance(y, Tensor) else type(y)
                 message = f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got {got}"
-                note = (
-                    "Only such numbers have a derivative; other results go into aux (has_aux=True)."
-                )
-                raise fail(RuntimeError, message, note)
+                raise fail(RuntimeError, message, "Only such numbers have a derivative.")
         result = trees.mapped(level.result, out)
     level.open = False
 
@@ -116,34 +105,39 @@ def _vjp(func, args, argnums, has_aux):
         grads = gradients(ys, inputs, vs, live)
         return trees.unflatten(grads if live else [g.detach() for g in grads], spec_in)
 
-    return result, pull_back, *aux
+    return result, pull_back
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """Return (func(*primals), a function from v to the gradients v^T J, one per primal), and aux if `has_aux`.
+    """Return (func(*primals), a function from v to the gradients v^T J, one per primal).
 
     Primals, result and v may be nested tuples, lists and dicts of tensors; v has the structure and shapes of the
     result. The returned function may be called any number of times. Raise RuntimeError for results that are not
     floating-point tensors. Source: torch.func.vjp."""
-    return _vjp(func, primals, range(len(primals)), has_aux)
+    _no_aux("vjp", has_aux)
+    return _vjp(func, primals, range(len(primals)))
 
 
-def grad_and_value(
+def grad(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """Return a function that computes (gradient, value) of `func`, whose result must be one number.
+    """Return a function that computes the gradient of `func`, whose result must be one number.
 
     argnums: the positional argument to differentiate with respect to, or a tuple of several, which gives a tuple of
-    gradients. An argument may be a nested tuple, list or dict of tensors; its gradient has the same structure. has_aux:
-    `func` returns (result, any structure of tensors), and this is returned as the value. Raise RuntimeError unless the
-    result is a 0-d tensor. Source: torch.func.grad_and_value."""
-    name = "grad_and_value(f)(*args)"
+    gradients. An argument may be a nested tuple, list or dict of tensors; its gradient has the same structure. Raise
+    RuntimeError unless the result is a 0-d tensor. Source: torch.func.grad.
+
+    Example:
+        >>> torch.func.grad(torch.sin)(torch.tensor(0.))
+        tensor(1.)
+    """
+    _no_aux("grad", has_aux)
+    name = "grad_and_value(f)(*args)"  # as PyTorch's error says
 
     @functools.wraps(func)
     def derived(*args, **kwargs):
         def number(*args):
-            result = func(*args, **kwargs)
-            out, _ = _pair(result, has_aux, name)
+            out = func(*args, **kwargs)
             if not isinstance(out, Tensor):
                 message = f"{name}: Expected f(*args) to return a Tensor, got {type(out)}"
                 note = "A gradient belongs to a number that was computed with tensors."
@@ -152,34 +146,11 @@ def grad_and_value(
                 message = f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out.ndim} dims. Maybe you wanted to "
                 message += "use the vjp or jacrev APIs instead?"
                 raise fail(RuntimeError, message, "Reduce it: .sum() or .mean().")
-            return result
+            return out
 
-        value, pull_back, *aux = _vjp(number, args, argnums, has_aux)
+        value, pull_back = _vjp(number, args, argnums)
         gradients = pull_back(_TORCH["ones_like"](value))
-        gradient = gradients[0] if isinstance(argnums, int) else gradients
-        return gradient, (value, *aux) if has_aux else value
-
-    return derived
-
-
-def grad(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
-    """Return a function that computes the gradient of `func`, whose result must be one number; (gradient, aux) with
-    `has_aux`.
-
-    Arguments and errors are the same as in `grad_and_value`. Source: torch.func.grad.
-
-    Example:
-        >>> torch.func.grad(torch.sin)(torch.tensor(0.))
-        tensor(1.)
-    """
-    both = grad_and_value(func, argnums, has_aux)
-
-    @functools.wraps(func)
-    def derived(*args, **kwargs):
-        gradient, value = both(*args, **kwargs)
-        return (gradient, value[1]) if has_aux else gradient
+        return gradients[0] if isinstance(argnums, int) else gradients
 
     return derived
 
@@ -195,12 +166,13 @@ def jacrev(
     result.
 
     Entries have shape result.shape + argument.shape; they are nested like the result and, inside, like the arguments.
-    argnums, has_aux: as in `grad`. chunk_size: PyTorch's setting to limit memory; here, rows are always computed one by
+    argnums: as in `grad`. chunk_size: PyTorch's setting to limit memory; here, rows are always computed one by
     one. Source: torch.func.jacrev."""
+    _no_aux("jacrev", has_aux)
 
     @functools.wraps(func)
     def derived(*args):
-        output, pull_back, *aux = _vjp(func, args, argnums, has_aux)
+        output, pull_back = _vjp(func, args, argnums)
         ys, spec_out = trees.flatten(output)
         xs, spec_in = trees.flatten(tuple(args[i] for i in _positions(args, argnums)))
         zeros = [_TORCH["zeros_like"](y) for y in ys]
@@ -215,8 +187,7 @@ def jacrev(
             found = trees.unflatten(parts, spec_in)
             return found[0] if isinstance(argnums, int) else found
 
-        jacobian = trees.unflatten([block(i, y) for i, y in enumerate(ys)], spec_out)
-        return (jacobian, *aux) if has_aux else jacobian
+        return trees.unflatten([block(i, y) for i, y in enumerate(ys)], spec_out)
 
     return derived
 

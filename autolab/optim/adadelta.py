@@ -8,8 +8,7 @@ from autolab.engine.core.errors import fail
 from autolab.optim.kernels import add_product, add_scaled, array_of, scale
 from autolab.optim.optimizer import ParamsT
 from autolab.optim.per_parameter import PerParameter, decayed
-from autolab.optim.settings import check_lr, check_ranges, number, settings
-from autolab.engine.core.tensor import Tensor
+from autolab.optim.settings import check_range, check_ranges, settings
 
 
 class Adadelta(PerParameter):
@@ -22,7 +21,7 @@ class Adadelta(PerParameter):
     def __init__(
         self,
         params: ParamsT,
-        lr: float | Tensor = 1.0,
+        lr: float = 1.0,
         rho: float = 0.9,
         eps: float = 1e-6,
         weight_decay: float = 0,
@@ -33,7 +32,7 @@ class Adadelta(PerParameter):
         differentiable: bool = False,
     ) -> None:
         arguments = locals()
-        check_lr(lr)
+        check_range("learning rate", lr)
         if not 0.0 <= rho <= 1.0:
             raise fail(
                 ValueError,
@@ -59,4 +58,4 @@ class Adadelta(PerParameter):
         delta *= grad
         scale(moved, rho)
         add_product(moved, delta, delta, 1 - rho)
-        add_scaled(p, delta, -number(group["lr"]))
+        add_scaled(p, delta, -group["lr"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import autolab
 from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
-from autolab.engine.core.tensor import Tensor, wrap
+from autolab.engine.core.tensor import wrap
 from autolab.optim.optimizer import ParamsT, zero_step
 from autolab.optim.per_parameter import PerParameter
-from autolab.optim.settings import check_at_least, number, settings
+from autolab.optim.settings import check_at_least, settings
 
 
 class Adafactor(PerParameter):
@@ -21,7 +21,7 @@ class Adafactor(PerParameter):
     def __init__(
         self,
         params: ParamsT,
-        lr: float | Tensor = 1e-2,
+        lr: float = 1e-2,
         beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3),
         d: float = 1.0,
@@ -56,7 +56,7 @@ class Adafactor(PerParameter):
             self._adapt(group, state, step, parameter, wrap(grad, parameter.dtype))
 
     def _adapt(self, group, state, step, p, grad):
-        lr, new, (eps1, eps2) = number(group["lr"]), step ** group["beta2_decay"], group["eps"]
+        lr, new, (eps1, eps2) = group["lr"], step ** group["beta2_decay"], group["eps"]
         eps1 = autolab.finfo(p.dtype).eps if eps1 is None else eps1
         size = max(eps2, p.norm(2).item() / p.numel() ** 0.5) * min(lr, 1 / step**0.5)
         if group["weight_decay"]:

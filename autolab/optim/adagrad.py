@@ -8,8 +8,7 @@ import autolab
 from autolab.optim.kernels import add_product, add_quotient, array_of
 from autolab.optim.optimizer import ParamsT
 from autolab.optim.per_parameter import PerParameter, decayed
-from autolab.optim.settings import check_lr, check_ranges, number, settings
-from autolab.engine.core.tensor import Tensor
+from autolab.optim.settings import check_range, check_ranges, settings
 
 
 class Adagrad(PerParameter):
@@ -21,7 +20,7 @@ class Adagrad(PerParameter):
     def __init__(
         self,
         params: ParamsT,
-        lr: float | Tensor = 1e-2,
+        lr: float = 1e-2,
         lr_decay: float = 0,
         weight_decay: float = 0,
         initial_accumulator_value: float = 0,
@@ -33,7 +32,7 @@ class Adagrad(PerParameter):
         fused: bool | None = None,
     ) -> None:
         arguments = locals()
-        check_lr(lr)
+        check_range("learning rate", lr)
         check_ranges(
             lr_decay=lr_decay,
             weight_decay=weight_decay,
@@ -60,4 +59,4 @@ class Adagrad(PerParameter):
         add_product(total, grad, grad)
         spread = np.sqrt(total)
         spread += p.dtype.type(group["eps"])
-        add_quotient(p, grad, spread, -(number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])))
+        add_quotient(p, grad, spread, -(group["lr"] / (1 + (step - 1) * group["lr_decay"])))

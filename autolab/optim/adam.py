@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.core.errors import fail
-from autolab.engine.core.tensor import Tensor
 from autolab.optim.kernels import add_product, add_quotient, array_of, move_towards, scale
 from autolab.optim.optimizer import ParamsT
 from autolab.optim.per_parameter import PerParameter, decayed
-from autolab.optim.settings import check_lr, check_range, number, settings
+from autolab.optim.settings import check_range, settings
 
 
 class Adam(PerParameter):
@@ -33,7 +32,7 @@ class Adam(PerParameter):
     def __init__(
         self,
         params: ParamsT,
-        lr: float | Tensor = 1e-3,
+        lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -48,14 +47,12 @@ class Adam(PerParameter):
     ) -> None:
         betas = tuple(betas)  # type: ignore[assignment]
         arguments = locals()
-        check_lr(lr)
+        check_range("learning rate", lr)
         check_range("epsilon value", eps)
         for i in (0, 1):
             check_range(f"beta parameter at index {i}", betas[i], 1.0)
         check_range("weight_decay value", weight_decay)
-        if not all(isinstance(b, float) for b in betas) and not all(
-            isinstance(b, Tensor) for b in betas
-        ):
+        if not all(isinstance(b, float) for b in betas):
             raise fail(
                 ValueError,
                 "betas must be either both floats or both Tensors",
@@ -68,7 +65,7 @@ class Adam(PerParameter):
 
     def _update(self, group, state, step, parameter, grad):
         p = array_of(parameter)
-        lr, (beta1, beta2) = number(group["lr"]), map(number, group["betas"])
+        lr, (beta1, beta2) = group["lr"], group["betas"]
         grad = decayed(group, parameter, p, grad)
         mean, square = array_of(state["exp_avg"]), array_of(state["exp_avg_sq"])
         move_towards(mean, grad, 1 - beta1)
@@ -99,7 +96,7 @@ class AdamW(Adam):
     def __init__(
         self,
         params: ParamsT,
-        lr: float | Tensor = 1e-3,
+        lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,

@@ -10,8 +10,7 @@ from autolab.engine.autograd.modes import enable_grad, no_grad
 from autolab.engine.core.errors import fail
 from autolab.optim.line_search import strong_wolfe
 from autolab.optim.optimizer import Optimizer, ParamsT
-from autolab.optim.settings import check_lr, number, settings
-from autolab.engine.core.tensor import Tensor
+from autolab.optim.settings import check_range, settings
 
 
 def _number(loss: Any) -> float:
@@ -31,7 +30,7 @@ class LBFGS(Optimizer):
     def __init__(
         self,
         params: ParamsT,
-        lr: float | Tensor = 1,
+        lr: float = 1,
         max_iter: int = 20,
         max_eval: int | None = None,
         tolerance_grad: float = 1e-7,
@@ -39,7 +38,7 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        check_lr(lr)
+        check_range("learning rate", lr)
         max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
         super().__init__(params, settings(self, locals()))
         if len(self.param_groups) != 1:
@@ -60,7 +59,7 @@ class LBFGS(Optimizer):
     def _move(self, step_size, direction):
         offset = 0
         for p in self._params:
-            p.add_(direction[offset : offset + p.numel()].view_as(p), alpha=number(step_size))
+            p.add_(direction[offset : offset + p.numel()].view_as(p), alpha=step_size)
             offset += p.numel()
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
@@ -90,7 +89,7 @@ class LBFGS(Optimizer):
             _set_direction(state, grad, group["history_size"])
             previous_loss = state["prev_loss"] = loss
             slope = grad.dot(state["d"])
-            lr = number(group["lr"])
+            lr = group["lr"]
             state["t"] = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
             if slope > -group["tolerance_change"]:
                 break

@@ -9,9 +9,9 @@ from typing import Any
 import autolab
 from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
-from autolab.engine.core.tensor import Tensor, wrap
+from autolab.engine.core.tensor import wrap
 from autolab.optim.optimizer import Optimizer, ParamsT
-from autolab.optim.settings import check_at_least, number
+from autolab.optim.settings import check_at_least
 
 
 def _rounded(x):
@@ -44,7 +44,7 @@ class Muon(Optimizer):
     def __init__(
         self,
         params: ParamsT,
-        lr: float | Tensor = 1e-3,
+        lr: float = 1e-3,
         weight_decay: float = 0.1,
         momentum: float = 0.95,
         nesterov: bool = True,
@@ -74,7 +74,7 @@ class Muon(Optimizer):
         loss = self._loss(closure)
         for group, parameter, array in self._with_grad():
             grad, momentum = wrap(array, parameter.dtype), group["momentum"]
-            lr, (rows, columns) = number(group["lr"]), parameter.shape
+            lr, (rows, columns) = group["lr"], parameter.shape
             ratio = math.sqrt(max(1, rows / columns))
             if group["adjust_lr_fn"] == "match_rms_adamw":
                 ratio = 0.2 * math.sqrt(max(rows, columns))

@@ -21,6 +21,7 @@ from autolab.engine.autograd.hooks import RemovableHandle
 from autolab.engine.devices.backend import two_devices
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
+from autolab.optim.settings import check_plain
 from autolab.utils._shared import reset_grads, typename
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
@@ -108,6 +109,8 @@ class Optimizer:
         for group in self.param_groups:
             for name, default in self.defaults.items():
                 group.setdefault(name, default)
+            for setting in group.items():
+                check_plain(*setting)
             for p in group["params"]:
                 entry = self.state.get(p, {})
                 if isinstance(entry.get("step"), (int, float)):
@@ -180,6 +183,8 @@ class Optimizer:
         param_group["params"] = params
         for name, default in self.defaults.items():
             param_group.setdefault(name, default)
+        for setting in param_group.items():
+            check_plain(*setting)
         self.param_groups.append(param_group)
 
     # state ---------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from typing import Any
 import autolab
 from autolab.optim.kernels import scale, scaled_sum
 from autolab.optim.optimizer import Optimizer, zero_step
-from autolab.optim.settings import number
 
 
 class PerParameter(Optimizer):
@@ -58,6 +57,6 @@ def decayed(group, parameter, p, grad):
         return grad
     if group.get("decoupled_weight_decay"):
         parameter._storage.version += 1  # in PyTorch, this is a separate operation
-        scale(p, 1 - number(group["lr"]) * group["weight_decay"])
+        scale(p, 1 - group["lr"] * group["weight_decay"])
         return grad
     return scaled_sum(grad, p, group["weight_decay"])

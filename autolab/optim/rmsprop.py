@@ -14,8 +14,7 @@ from autolab.optim.kernels import (
 )
 from autolab.optim.optimizer import ParamsT
 from autolab.optim.per_parameter import PerParameter, decayed
-from autolab.optim.settings import check_lr, check_ranges, number, settings
-from autolab.engine.core.tensor import Tensor
+from autolab.optim.settings import check_range, check_ranges, settings
 
 
 class RMSprop(PerParameter):
@@ -27,7 +26,7 @@ class RMSprop(PerParameter):
     def __init__(
         self,
         params: ParamsT,
-        lr: float | Tensor = 1e-2,
+        lr: float = 1e-2,
         alpha: float = 0.99,
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -39,7 +38,7 @@ class RMSprop(PerParameter):
         differentiable: bool = False,
     ) -> None:
         arguments = locals()
-        check_lr(lr)
+        check_range("learning rate", lr)
         check_ranges(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         first = ("lr", "momentum", "alpha", "eps", "centered")  # in PyTorch's order
         super().__init__(params, settings(self, arguments, first))
@@ -54,7 +53,7 @@ class RMSprop(PerParameter):
 
     def _update(self, group, state, step, parameter, grad):
         p = array_of(parameter)
-        lr, alpha = number(group["lr"]), group["alpha"]
+        lr, alpha = group["lr"], group["alpha"]
         grad = decayed(group, parameter, p, grad)
         square = array_of(state["square_avg"])
         scale(square, alpha)

@@ -20,8 +20,16 @@ def settings(optimizer, arguments, first=()):
     return {n: arguments[n] for n in names if n not in ("self", "params", "__class__")}
 
 
+def check_plain(name, value):
+    """Raise NotImplementedError for a setting that is a tensor: only compiled programs of PyTorch need them."""
+    if any(isinstance(v, Tensor) for v in (value if isinstance(value, tuple) else (value,))):
+        note = "Pass a number: .item() makes one of a tensor."
+        raise unsupported("optimizer", f"{name} that is a tensor", note)
+
+
 def check_range(name, value, upper=None):
     """Raise ValueError in PyTorch's words unless 0 <= value (< upper)."""
+    check_plain(name, value)
     if not (0.0 <= value and (upper is None or value < upper)):
         raise fail(
             ValueError,
@@ -32,17 +40,9 @@ def check_range(name, value, upper=None):
 
 def check_not_negative(name, value):
     """Do `check_range` as SGD does: NaN is not an error."""
+    check_plain(name, value)
     if value < 0.0:
         check_range(name, value)
-
-
-def check_lr(lr, check=check_range):
-    """Raise ValueError in PyTorch's words for a learning rate that is negative or not a single number."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise fail(
-            ValueError, "Tensor lr must be 1-element", "One learning rate for each parameter group."
-        )
-    check("learning rate", lr)
 
 
 def check_ranges(**values):
@@ -51,17 +51,10 @@ def check_ranges(**values):
         check_range(f"{name} value", value)
 
 
-def number(value):
-    """Return a number or a one-element tensor as a Python number."""
-    return value.item() if isinstance(value, Tensor) else value
-
-
 def check_at_least(limit, **values):
     """Raise ValueError in the words of Muon and Adafactor unless each value is at least `limit`."""
     for name, value in values.items():
-        if isinstance(value, Tensor) and value.numel() != 1:
-            note = "One learning rate for each parameter group."
-            raise fail(ValueError, "Tensor lr must be 1-element", note)
+        check_plain(name, value)
         if not value >= limit:
             message = f"{'Learning rate' if name == 'lr' else name} should be >= {int(limit)} but is: {value}"
             raise fail(ValueError, message, "Choose a larger value.")

@@ -6,10 +6,10 @@ from typing import Any
 from collections.abc import Callable
 
 from autolab.engine.core.errors import fail
-from autolab.engine.core.tensor import Tensor, wrap
+from autolab.engine.core.tensor import wrap
 from autolab.optim.kernels import add_scaled, array_of, scale, scaled_sum
 from autolab.optim.optimizer import Optimizer, ParamsT
-from autolab.optim.settings import check_lr, check_not_negative, number, settings
+from autolab.optim.settings import check_not_negative, settings
 
 
 class SGD(Optimizer):
@@ -34,7 +34,7 @@ class SGD(Optimizer):
     def __init__(
         self,
         params: ParamsT,
-        lr: float | Tensor = 1e-3,
+        lr: float = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
         weight_decay: float = 0,
@@ -46,7 +46,7 @@ class SGD(Optimizer):
         fused: bool | None = None,
     ) -> None:
         arguments = locals()
-        check_lr(lr, check_not_negative)
+        check_not_negative("learning rate", lr)
         check_not_negative("momentum value", momentum)
         check_not_negative("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
@@ -63,10 +63,10 @@ class SGD(Optimizer):
         for group, parameter, grad in self._with_grad():
             p = array_of(parameter)
             if group["weight_decay"] != 0:
-                grad = scaled_sum(grad, p, number(group["weight_decay"]))
+                grad = scaled_sum(grad, p, group["weight_decay"])
             if group["momentum"] != 0:
                 grad = self._with_momentum(group, parameter, grad)
-            add_scaled(p, grad, -number(group["lr"]))
+            add_scaled(p, grad, -group["lr"])
         return loss
 
     def _with_momentum(self, group, parameter, grad):

@@ -9,14 +9,11 @@ from autolab.serialization.names import (
     safe_globals,
 )
 from autolab.serialization.reading import load
-from autolab.serialization.weight_files import read_weights, save_safetensors
 from autolab.serialization.writing import save
 
 __all__ = [
     "add_safe_globals",
     "load",
-    "read_weights",
     "safe_globals",
     "save",
-    "save_safetensors",
 ]

@@ -77,7 +77,10 @@ _KINDS = (
     (rb"\x89HDF", "an HDF5 file, as Keras writes them"),
     (rb"\x93NUMPY", "a NumPy array: read it with numpy.load"),
     (rb"\x89PNG|\xff\xd8\xff|GIF8", "a picture"),
-    (rb"(?s).{6}\x00\x00\{\"", "a safetensors file: give it the ending .safetensors"),
+    (
+        rb"(?s).{6}\x00\x00\{\"",
+        "a safetensors file: safetensors.numpy.load_file reads it, torch.from_numpy makes tensors",
+    ),
     (rb"(?s)\s*[\[{]", "a text in JSON: the weights are in other files"),
     (rb"GGUF", "a GGUF file of quantised weights"),
 )

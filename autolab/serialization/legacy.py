@@ -15,7 +15,7 @@ MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 
 
-def load(file, restore, weights_only, pickle_load_args):
+def load(file, restore, weights_only):
     """Return the content of the file. Raises like `torch.load`."""
     content = file.read()
     if content[257:262] == b"ustar":
@@ -48,20 +48,20 @@ def load(file, restore, weights_only, pickle_load_args):
         raise fail(RuntimeError, f"Invalid protocol version: {version}", AGAIN)
     system = pickles.load(stream, _no_storage)
     little = system.get("little_endian", True) if isinstance(system, dict) else True
+    reading.check_order("little" if little else "big")
     start = stream.tell()
     declared: dict[Any, Any] = {}
     roots: dict[Any, Any] = {}
-    views: dict[Any, Any] = {}
 
     def read(storage):
         stream.seek(start)
         if weights_only:
             return pickles.load(stream, storage)
-        return reading.trusting(stream, storage, pickle_load_args).load()
+        return reading.trusting(stream, storage).load()
 
     def declare(pid):
         """Register a storage and return one filled with zeros: its content comes later in the file."""
-        _, kind, key, _, numel, _ = _checked(pid)
+        kind, key, _, numel = _checked(pid)
         if numel * kind.itemsize > len(content):
             raise fail(RuntimeError, "unexpected EOF. The file might be corrupted.", AGAIN)
         if declared.setdefault(key, (kind, numel))[1] != numel:
@@ -69,19 +69,13 @@ def load(file, restore, weights_only, pickle_load_args):
         return Storage(UntypedStorage(np.zeros(numel * kind.itemsize, np.uint8)), kind.kind)
 
     def storage(pid):
-        _, kind, key, location, numel, view = _checked(pid)
+        kind, key, location, _ = _checked(pid)
         if key not in roots:
-            roots[key] = restore(UntypedStorage(raw[key]), location)
-        whole = roots[key]
-        view_key, first, count = (None, 0, numel) if view is None else view
-        name = key, kind.kind, view_key
-        if name not in views:
-            part = whole.raw[first * kind.itemsize : (first + count) * kind.itemsize]
-            views[name] = Storage(UntypedStorage(part, whole.device), kind.kind)
-        return views[name]
+            roots[key] = Storage(restore(UntypedStorage(raw[key]), location), kind.kind)
+        return roots[key]
 
     read(declare)
-    raw = _storages(stream, declared, "little" if little else "big")
+    raw = _storages(stream, declared)
     return read(storage)
 
 
@@ -94,16 +88,14 @@ def _checked(pid):
         raise refuse(f"a storage is named by 6 things, but got {len(pid)}")
     _, kind, key, location, numel, view = pid
     reading.checked_id(kind, key, location, numel)
-    if view is not None and not (
-        type(view) is tuple
-        and [type(v) for v in view] == [str, int, int]
-        and 0 <= view[1] <= view[1] + view[2] <= numel
-    ):
-        raise refuse(f"a view of storage {key} lies outside of it: {view!r}")
-    return pid
+    if view is not None:
+        raise refuse(
+            f"storage {key} is a view of another one", "Only PyTorch before 0.4 wrote such files."
+        )
+    return kind, key, location, numel
 
 
-def _storages(stream, declared, order):
+def _storages(stream, declared):
     """Return the bytes of each storage by key. In the file they follow the list of keys, each after its number of
     elements."""
     keys = pickles.load(stream, _no_storage)
@@ -114,13 +106,12 @@ def _storages(stream, declared, order):
     for key in keys:
         kind, numel = declared[key]
         size = numel * kind.itemsize
-        count = int.from_bytes(stream.read(8), order, signed=True)
+        count = int.from_bytes(stream.read(8), sys.byteorder, signed=True)
         content = stream.read(size)
         if count != numel or len(content) != size:
             message = f"storage has wrong byte size: expected {size} got {count * kind.itemsize}"
             if count == numel:
                 message = f"unexpected EOF, expected {size - len(content)} more bytes. The file might be corrupted."
             raise fail(RuntimeError, message, "The file ends too early. " + AGAIN)
-        raw = np.frombuffer(bytearray(content), np.uint8)
-        contents[key] = raw if order == sys.byteorder else reading.swapped(raw, kind)
+        contents[key] = np.frombuffer(bytearray(content), np.uint8)
     return contents

@@ -1,4 +1,4 @@
-"""`torch.load`: zip files of PyTorch 1.6 and later. `legacy.py` reads older files, `weight_files.py` .safetensors.
+"""`torch.load`: zip files of PyTorch 1.6 and later. `legacy.py` reads older files.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.load.html
 """
@@ -80,8 +80,8 @@ def load(
         raise fail(RuntimeError, message, "Leave pickle_module out.")
     if pickle_module not in (None, pickle):
         raise unsupported("load", "pickle_module", "Python's own pickle is used.")
-    if pickle_load_args and weights_only:
-        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+    if pickle_load_args:
+        raise unsupported("load", next(iter(pickle_load_args)), "Pickles of Python 3 need none.")
     if not weights_only:
         warnings.warn(_TRUST, UserWarning, stacklevel=2)
     if mmap:
@@ -89,12 +89,8 @@ def load(
     restore = restorer(map_location)
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
-        if path.endswith(".safetensors"):
-            from autolab.serialization.weight_files import load_safetensors
-
-            return load_safetensors(path, map_location)
         with open(path, "rb") as file:
-            return _read(file, restore, weights_only, pickle_load_args)
+            return _read(file, restore, weights_only)
     if not (hasattr(f, "seek") and hasattr(f, "read") and hasattr(f, "tell")):
         missing = next(name for name in ("seek", "tell", "read") if not hasattr(f, name))
         raise fail(
@@ -110,16 +106,16 @@ def load(
             "a bytes-like object is required, not 'str'",
             "Open the file in binary mode: open(path, 'rb').",
         )
-    return _read(io.BytesIO(content), restore, weights_only, pickle_load_args)
+    return _read(io.BytesIO(content), restore, weights_only)
 
 
-def _read(file, restore, weights_only, pickle_load_args):
+def _read(file, restore, weights_only):
     head = file.read(4)
     file.seek(0)
     try:
         if head == b"PK\x03\x04":
-            return _load_zip(Archive(file), restore, weights_only, pickle_load_args)
-        return legacy.load(file, restore, weights_only, pickle_load_args)
+            return _load_zip(Archive(file), restore, weights_only)
+        return legacy.load(file, restore, weights_only)
     except pickle.UnpicklingError as error:
         if not weights_only:
             raise
@@ -226,20 +222,13 @@ class Archive:
             raise corrupted(f"reading file {name}: {error}") from error
         return array
 
-    def byteorder(self):
-        """Return 'little' or 'big'; files of PyTorch before 2.1 don't specify it. Raises ValueError for another
-        word."""
-        if "byteorder" not in self.records:
-            return "little"
-        order = self.read("byteorder")
-        if order not in (b"little", b"big"):
-            note = "A file says whether its numbers begin with the least or the most significant byte. "
-            message = "Unknown endianness type: " + order.decode("latin1")
-            raise fail(ValueError, message, note + AGAIN)
-        return order.decode()
+    def check_byteorder(self):
+        """Do `check_order` for the order that the file names; files of PyTorch before 2.1 name none."""
+        if "byteorder" in self.records:
+            check_order(self.read("byteorder").decode("latin1"))
 
 
-def _load_zip(archive, restore, weights_only, pickle_load_args):
+def _load_zip(archive, restore, weights_only):
     if "constants.pkl" in archive.records:
         note = "It holds a compiled program. In PyTorch, torch.save(torch.jit.load(path).state_dict(), 'weights.pth') makes a file of weights."
         if weights_only:
@@ -249,7 +238,8 @@ def _load_zip(archive, restore, weights_only, pickle_load_args):
             )
             raise fail(RuntimeError, message, note)
         raise fail(NotImplementedError, "TorchScript archives are not supported by autolab", note)
-    order, storages = archive.byteorder(), {}
+    archive.check_byteorder()
+    storages: dict[str, Storage] = {}
 
     def storage(pid):
         if len(pid) != 5:
@@ -258,8 +248,6 @@ def _load_zip(archive, restore, weights_only, pickle_load_args):
         key = checked_id(kind, key, location, numel)
         if key not in storages:
             raw = archive.array(f"data/{key}", numel * kind.itemsize)
-            if order != sys.byteorder:
-                raw = swapped(raw, kind)
             storages[key] = Storage(restore(UntypedStorage(raw), location), kind.kind)
         elif storages[key].kind != kind.kind or storages[key].raw.size != numel * kind.itemsize:
             raise refuse(f"storage {key} is named twice with different types or sizes")
@@ -268,7 +256,7 @@ def _load_zip(archive, restore, weights_only, pickle_load_args):
     content = archive.read("data.pkl")
     if weights_only:
         return pickles.load(io.BytesIO(content), storage)
-    return trusting(io.BytesIO(content), storage, pickle_load_args).load()
+    return trusting(io.BytesIO(content), storage).load()
 
 
 def checked_id(kind, key, location, numel):
@@ -285,14 +273,16 @@ def checked_id(kind, key, location, numel):
     return key
 
 
-def swapped(raw, kind):
-    """Return the data with the bytes of each number reversed."""
-    return raw if kind.itemsize == 1 else raw.view(f"u{kind.itemsize}").byteswap().view(np.uint8)
+def check_order(order):
+    """Raise NotImplementedError unless numbers in the byte order `order` can be read as they are."""
+    if order != sys.byteorder:
+        message = f"a file in byte order '{order}' is not supported by autolab"
+        raise fail(NotImplementedError, message, "Save it again on a usual computer.")
 
 
-def trusting(stream, persistent_load, pickle_load_args):
+def trusting(stream, persistent_load):
     """Load with Python's own unpickler, for trusted files; PyTorch's classes are looked up in autolab."""
-    unpickler = _Trusting(stream, **{"encoding": "utf-8", **pickle_load_args})
+    unpickler = _Trusting(stream, encoding="utf-8")
     unpickler.storage = persistent_load
     return unpickler
 

@@ -62,15 +62,14 @@ def save(
     if pickle_module is not pickle or not _use_new_zipfile_serialization:
         name = "pickle_module" if pickle_module is not pickle else "_use_new_zipfile_serialization"
         raise unsupported("save", name, "Files are written as PyTorch writes them since 1.6.")
-    if type(pickle_protocol) is not int or not 2 <= pickle_protocol <= 5:
-        message = f"pickle_protocol should be 2 to 5, but got {pickle_protocol!r}"
-        raise fail(ValueError, message, "2 is what torch.load expects.")
+    if pickle_protocol != 2:
+        raise unsupported("save", "pickle_protocol", "2 is what torch.load expects.")
     is_path = isinstance(f, (str, os.PathLike))
     if not is_path and not hasattr(f, "write"):
         message = "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
         raise fail(AttributeError, message, "torch.save(obj, 'name.pth').")
     storages, content = _Storages(), io.BytesIO()
-    _Pickler(content, pickle_protocol, storages.place).dump(obj)
+    _Pickler(content, storages.place).dump(obj)
     with replacing(f) if is_path else contextlib.nullcontext(f) as file:
         _write(file, content.getbuffer(), storages, short_name(f) if is_path else "archive")
 
@@ -204,8 +203,8 @@ class _Pickler(_Python):
 
     dispatch = _Python.dispatch.copy()
 
-    def __init__(self, file, protocol, place):
-        super().__init__(file, protocol)
+    def __init__(self, file, place):
+        super().__init__(file, 2)
         self._place = place
 
     def persistent_id(self, obj):

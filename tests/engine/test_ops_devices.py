@@ -14,7 +14,6 @@ WAITS = {
     "prod": "is there a zero? PyTorch waits too",
     "prod_all": "is there a zero? PyTorch waits too",
     "histogram": "is the range finite? PyTorch has it on the CPU only",
-    "linalg_matrix_exp": "how often a matrix is halved is in its numbers; PyTorch waits too",
     "linalg_pinv": "is there inf or NaN, which its singular values cannot be found of? PyTorch waits for its solver",
 }
 DEVICES = ["sim:0", pytest.param("cuda:0", marks=pytest.mark.gpu)]

@@ -45,7 +45,6 @@ NOT_NUMBERS = networks.NOT_NUMBERS | {
     "index_fill_tensor": "value self value",
     "index_put": "value self values",
     "index_select": "value self",
-    "linalg_matrix_exp": "value self",
     "linalg_pinv": "value A",
     "linalg_vector_norm": "value",
     "max_dim": "self",

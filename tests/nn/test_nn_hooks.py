@@ -22,7 +22,6 @@ def test_order_and_arguments(t):
     m.register_forward_hook(
         lambda mod, args, out: log.append(["fwd", type(args).__name__, list(out.shape)])
     )
-    m.register_full_backward_pre_hook(lambda mod, go: log.append(["bpre", go]))
     m.register_full_backward_hook(lambda mod, gi, go: log.append(["bwd", gi, go]))
     m.register_full_backward_hook(lambda mod, gi, go: log.append(["bwd second"]))
     x = t.ones(3, 2, requires_grad=True)
@@ -41,7 +40,6 @@ def test_replacements(t):
     handles = [
         m.register_forward_pre_hook(lambda mod, args: args[0] * 0),
         m.register_forward_hook(lambda mod, args, out: out * 10),
-        m.register_full_backward_pre_hook(lambda mod, go: (go[0] * 2,)),
         m.register_full_backward_hook(lambda mod, gi, go: (gi[0] + 5,)),
     ]
     y = m(x)
@@ -63,7 +61,6 @@ def test_several_inputs_and_outputs(t):
             return a * 4, 3, t.ones(2)
 
     m, log = M(), []
-    m.register_full_backward_pre_hook(lambda mod, go: log.append(["pre", shapes(go)]))
     m.register_full_backward_hook(lambda mod, gi, go: log.append([shapes(gi), shapes(go)]))
     a = t.ones(2, requires_grad=True)
     x, three, y = m(a, 5)
@@ -104,7 +101,6 @@ REPLACEMENTS = [
     "kind",
     [
         "register_full_backward_hook",
-        "register_full_backward_pre_hook",
         "node",
         "node pre",
     ],

@@ -77,7 +77,6 @@ def test_errors(t):
         "weight_decay": lambda: o.SGD(p(), weight_decay=-0.5),
         "nesterov": lambda: o.SGD(p(), nesterov=True),
         "nesterov dampening": lambda: o.SGD(p(), momentum=0.1, nesterov=True, dampening=0.1),
-        "vector lr": lambda: o.SGD(p(), lr=t.ones(2)),
         "Adam lr": lambda: o.Adam(p(), lr=-1.0),
         "eps": lambda: o.Adam(p(), eps=-1),
         "beta 0": lambda: o.Adam(p(), betas=(1.0, 0.9)),

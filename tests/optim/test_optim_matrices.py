@@ -50,7 +50,6 @@ def test_errors(torch):
             lambda: Muon([p], momentum=-1.0),
             lambda: Muon([p], weight_decay=-1.0),
             lambda: Muon([p], adjust_lr_fn="half"),
-            lambda: Muon([p], lr=torch.ones(2)),
             lambda: Adafactor([p], lr=-1.0),
             lambda: Adafactor([p], beta2_decay=1.0),
             lambda: Adafactor([p], eps=(-1.0, 1.0)),

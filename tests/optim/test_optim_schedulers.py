@@ -236,13 +236,3 @@ def test_resuming(t):
         custom.lr_lambdas[0].factor,
         sorted(state),
     ]
-
-
-@same_as_torch
-def test_an_lr_that_is_a_tensor_is_changed_in_place(t):
-    lr = t.tensor(0.5)
-    optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=lr)
-    scheduler = t.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
-    optimizer.step()
-    scheduler.step()
-    return [lr, optimizer.param_groups[0]["lr"] is lr, scheduler.get_last_lr(), scheduler.base_lrs]

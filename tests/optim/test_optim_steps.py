@@ -194,7 +194,6 @@ def test_defaults_state_and_refused_settings(name):
             error_of(lambda: make([p], **wrong))
             for wrong in (
                 {"lr": -1.0},
-                {"lr": t.ones(2)},
                 {"eps": -1.0},
                 {"betas": (1.0, 0.5)},
                 {"betas": (0.5, -1.0)},

@@ -137,7 +137,7 @@ CASES = {
     "short storage": (archive({"data/0": bytes(8)}), RuntimeError, r"record size .8 bytes. does not match expected size .16 bytes", "another size"),
     "long storage": (archive({"data/0": bytes(32)}), RuntimeError, r"record size .32 bytes. does not match expected size .16 bytes", "another size"),
     "pickle cut": (archive({"data.pkl": b"\x80\x02}("}), EOFError, "Ran out of input", "ends too early"),
-    "byte order": (archive({"byteorder": b"middle"}), ValueError, "Unknown endianness type: middle", "significant byte"),
+    "byte order": (archive({"byteorder": b"big"}), NotImplementedError, "byte order 'big' is not supported", "usual computer"),
     "legacy cut": (legacy(cut=10), RuntimeError, "unexpected EOF, expected 4 more bytes", "ends too early"),
     "legacy magic": (legacy(magic=5), RuntimeError, "Invalid magic number", "not one that torch.save wrote"),
     "empty stack": (pickled(b"0" * 0 + b"R"), pickle.UnpicklingError, "the pickle is damaged: IndexError", "again"),
@@ -223,7 +223,6 @@ IN_PYTORCHS_WORDS = (
     *(
         "start of a zip",
         "no storage",
-        "byte order",
         "legacy magic",
         "os.system",
         "eval",
@@ -340,53 +339,3 @@ def test_what_the_user_allows():
     with torch.serialization.safe_globals([(os.system, "posix.system")]):
         with pytest.raises(pickle.UnpicklingError, match="whose module posix is blocked"):
             torch.load(io.BytesIO(CASES["os.system"][0]))
-
-
-class TestStateDicts:
-    """Files that are whole, but of another network."""
-
-    def check(self, change, words):
-        model = torch.nn.Sequential(
-            torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1)
-        )
-        state = {name: t + 1 for name, t in model.state_dict().items()}
-        change(state)
-        with pytest.raises(RuntimeError, match=words) as caught:
-            model.load_state_dict(state)
-        assert caught.value.__notes__
-
-    def test_missing(self):
-        self.check(lambda s: s.pop("2.bias"), 'Missing key.s. in state_dict: "2.bias"')
-
-    def test_unexpected(self):
-        self.check(
-            lambda s: s.update(more=torch.ones(1)), 'Unexpected key.s. in state_dict: "more"'
-        )
-
-    def test_shape_of_the_last(self):
-        self.check(lambda s: s.update({"2.weight": torch.ones(2, 3)}), "size mismatch for 2.weight")
-
-    def test_no_tensor(self):
-        self.check(
-            lambda s: s.update({"2.weight": [1.0]}),
-            "expected torch.Tensor or Tensor-like object from checkpoint",
-        )
-
-    def test_another_architecture(self):
-        other = torch.vision.models.lenet5().state_dict()
-        self.check(lambda s: (s.clear(), s.update(other)), "Missing key.*\n.*Unexpected key")
-
-    def test_shape_without_strict(self):
-        model = torch.nn.Linear(2, 2)
-        with pytest.raises(RuntimeError, match="size mismatch for weight"):
-            model.load_state_dict({"weight": torch.ones(3, 3)}, strict=False)
-
-    def test_optimizer_of_another_model(self):
-        small, big = (
-            torch.optim.SGD(torch.nn.Linear(n, 1).parameters(), lr=0.1 * n) for n in (1, 2)
-        )
-        state = big.state_dict()
-        state["param_groups"][0]["params"].append(2)
-        with pytest.raises(ValueError, match="doesn't match the size of optimizer's group"):
-            small.load_state_dict(state)
-        assert small.param_groups[0]["lr"] == 0.1

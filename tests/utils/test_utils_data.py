@@ -174,7 +174,6 @@ def test_errors(t):
             "batch_sampler": lambda: d.DataLoader(s, batch_size=2, batch_sampler=[[1]]),
             "drop_last": lambda: d.DataLoader(s, batch_size=None, drop_last=True),
             "workers": lambda: d.DataLoader(s, num_workers=-1),
-            "timeout": lambda: d.DataLoader(s, timeout=-1),
             "prefetch": lambda: d.DataLoader(s, prefetch_factor=2),
             "persistent": lambda: d.DataLoader(s, persistent_workers=True),
             "empty": lambda: d.DataLoader([], shuffle=True),

@@ -58,7 +58,6 @@ FIXED = {
     "Resize smaller": lambda T, t: T.Resize((5, 6)),
     "Resize larger": lambda T, t: T.Resize((20, 23)),
     "Resize shorter side": lambda T, t: T.Resize(7),
-    "Resize with max_size": lambda T, t: T.Resize(9, max_size=10),
     "Resize no antialias": lambda T, t: T.Resize((5, 20), antialias=None),
     "Resize nearest": lambda T, t: T.Resize((5, 20), T.InterpolationMode.NEAREST),
     "Resize same": lambda T, t: T.Resize((8, 10)),
@@ -244,8 +243,6 @@ def test_errors():
                 "size": lambda: T.Resize((1, 2, 3)),
                 "size type": lambda: T.Resize("3"),
                 "crop size": lambda: T.CenterCrop((1, 2, 3)),
-                "max_size": lambda: T.Resize((3, 4), max_size=5)(pil),
-                "small max_size": lambda: T.Resize(5, max_size=5)(pil),
                 "interpolation": lambda: F.resize(pil, 3, "bilinear"),
                 "lanczos": lambda: (
                     None if t is None else F.rotate(tensor, 3.0, T.InterpolationMode.BICUBIC)

@@ -26,8 +26,8 @@ class BackwardHookFunction(Function):
 class BackwardHook:
     """The full backward hooks of one forward call: store grad_output at the outputs, and use it at the inputs."""
 
-    def __init__(self, module, user_hooks, user_pre_hooks):
-        self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks
+    def __init__(self, module, user_hooks):
+        self.module, self.user_hooks = module, user_hooks
         self.grad_outputs = None
         self.n_inputs = self.n_outputs = -1
         self.input_index = self.output_index = None
@@ -65,21 +65,14 @@ class BackwardHook:
         result = _spread(self.input_index, grad_input, self.n_inputs)
         for hook in self.user_hooks:
             replacement = hook(self.module, result, self.grad_outputs)
-            result = _result_of_hook(result, replacement, "Backward hook", "grad_input", "input")
+            result = _result_of_hook(result, replacement)
         self.grad_outputs = None
         return tuple(result[i] for i in self.input_index)
 
     def _on_grad_output(self, _, grad_output):
-        grads = _spread(self.output_index, grad_output, self.n_outputs)
-        for hook in self.user_pre_hooks:
-            replacement = hook(self.module, grads)
-            grads = _result_of_hook(
-                grads, replacement, "Backward pre hook", "grad_output", "output"
-            )
-        self.grad_outputs = grads
+        self.grad_outputs = _spread(self.output_index, grad_output, self.n_outputs)
         if self.input_index is None:
             self._without_differentiable_input()
-        return tuple(grads[i] for i in self.output_index)
 
     def _without_differentiable_input(self):
         """Run the hooks now if no input needs a gradient, because no node at the inputs will run."""
@@ -119,14 +112,14 @@ def _spread(index, values, size):
     return tuple(result)
 
 
-def _result_of_hook(grads, replacement, hook, name, noun):
+def _result_of_hook(grads, replacement):
     """Return the hook's replacement of `grads`, or `grads` itself. Raise RuntimeError if their numbers differ."""
     if replacement is None:
         return grads
     if len(replacement) != len(grads):
         raise fail(
             RuntimeError,
-            f"{hook} returned an invalid number of {name}, got {len(replacement)}, but expected {len(grads)}",
-            f"Return one gradient for each {noun}.",
+            f"Backward hook returned an invalid number of grad_input, got {len(replacement)}, but expected {len(grads)}",
+            "Return one gradient for each input.",
         )
     return replacement

@@ -37,12 +37,10 @@ class ModuleHooks:
     forward: Callable[..., Any]
     _forward_pre_hooks: Hooks
     _forward_hooks: Hooks
-    _backward_pre_hooks: Hooks
     _backward_hooks: Hooks
 
     def _init_hooks(self):
         for name in (
-            "_backward_pre_hooks",
             "_backward_hooks",
             "_forward_hooks",
             "_forward_pre_hooks",
@@ -73,12 +71,6 @@ class ModuleHooks:
         options = {"prepend": prepend, "with_kwargs": with_kwargs, "always_call": always_call}
         return _add(self._forward_hooks, hook, **options)
 
-    def register_full_backward_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call `hook(module, grad_output)` when gradients reach the outputs; a tuple that it returns replaces them."""
-        return _add(self._backward_pre_hooks, hook, prepend=prepend)
-
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
@@ -97,12 +89,7 @@ class ModuleHooks:
         state.scope = (around, name, self.__class__.__name__, self.__dict__.get("training"))
         state.module = self
         try:
-            if not (
-                self._forward_hooks
-                or self._forward_pre_hooks
-                or self._backward_hooks
-                or self._backward_pre_hooks
-            ):
+            if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks):
                 return self.forward(*args, **kwargs)
             return _call_with_hooks(self, args, kwargs)
         finally:
@@ -131,8 +118,8 @@ def _call_with_hooks(module, args, kwargs):
         changed = hook(module, args)
         if changed is not None:
             args = changed if isinstance(changed, tuple) else (changed,)
-    full, pre = list(module._backward_hooks.values()), list(module._backward_pre_hooks.values())
-    backward = BackwardHook(module, full, pre) if full or pre else None
+    full = list(module._backward_hooks.values())
+    backward = BackwardHook(module, full) if full else None
     if backward:
         args = backward.setup_input_hook(args)
     result = module.forward(*args, **kwargs)

@@ -9,7 +9,6 @@ import warnings
 from typing import Any
 
 from autolab.engine.core.errors import fail
-from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact.refusals import unsupported
 from autolab.optim.optimizer import Optimizer
 
@@ -24,20 +23,8 @@ _ORDER = (
 
 
 def values_of(optimizer, key):
-    """Return the setting `key` of each group. Tensors are copied, so that changing a result does not change the
-    optimizer."""
-    return [
-        group[key].clone() if isinstance(group[key], Tensor) else group[key]
-        for group in optimizer.param_groups
-    ]
-
-
-def set_lr(group, lr):
-    """Set a group's learning rate; a tensor is changed in place and stays the same object."""
-    if isinstance(group["lr"], Tensor):
-        group["lr"].fill_(lr)
-    else:
-        group["lr"] = lr
+    """Return the setting `key` of each group."""
+    return [group[key] for group in optimizer.param_groups]
 
 
 def check_optimizer(optimizer):
@@ -90,7 +77,7 @@ class LRScheduler:
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 lr = group["lr"]
-                group.setdefault("initial_lr", lr.clone() if isinstance(lr, Tensor) else lr)
+                group.setdefault("initial_lr", lr)
             elif "initial_lr" not in group:
                 raise fail(
                     KeyError,
@@ -120,11 +107,11 @@ class LRScheduler:
         """Load the result of `state_dict`."""
         self.__dict__.update(state_dict)
 
-    def get_last_lr(self) -> list[float | Tensor]:
+    def get_last_lr(self) -> list[float]:
         """Return the current learning rate of each group."""
         return self._last_lr
 
-    def get_lr(self) -> list[float | Tensor]:
+    def get_lr(self) -> list[float]:
         """Return the next learning rate of each group. Subclasses define it; `step` calls it."""
         raise NotImplementedError
 
@@ -145,7 +132,7 @@ class LRScheduler:
         finally:
             self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, values, strict=True):
-            set_lr(group, lr)
+            group["lr"] = lr
         self._last_lr = values_of(self.optimizer, "lr")
 
     def _warn_outside_step(self):

@@ -13,9 +13,7 @@ from autolab.optim.lr_scheduler.base import (
     LRScheduler,
     check_optimizer,
     per_group,
-    set_lr,
 )
-from autolab.engine.core.tensor import Tensor
 from autolab.optim.optimizer import Optimizer
 
 
@@ -54,7 +52,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_mult, self.eta_min, self.T_cur = T_mult, eta_min, last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float | Tensor]:
+    def get_lr(self) -> list[float]:
         """Return the lr at T_cur of a period of T_i."""
         self._warn_outside_step()
         fraction = 1 + math.cos(math.pi * self.T_cur / self.T_i)
@@ -148,7 +146,7 @@ class CyclicLR(_Cycle):
         base_lrs = per_group("base_lr", base_lr, optimizer)
         if last_epoch == -1:
             for group, lr in zip(optimizer.param_groups, base_lrs):
-                set_lr(group, lr)
+                group["lr"] = lr
         self.max_lrs = per_group("max_lr", max_lr, optimizer)
         up = float(step_size_up)
         self.total_size = up + (up if step_size_down is None else float(step_size_down))
@@ -178,7 +176,7 @@ class CyclicLR(_Cycle):
             return 1.0
         return 1 / 2.0 ** (cycle - 1) if self.mode == "triangular2" else self.gamma**self.last_epoch
 
-    def get_lr(self) -> list[float | Tensor]:
+    def get_lr(self) -> list[float]:
         """Return the lr of this step; set the momentum too."""
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
@@ -256,7 +254,7 @@ class OneCycleLR(_Cycle):
             return (end - start) * fraction + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * fraction) + 1)
 
-    def get_lr(self) -> list[float | Tensor]:
+    def get_lr(self) -> list[float]:
         """Return the lr of this step; set the momentum too. Raise ValueError after the last step."""
         self._warn_outside_step()
         step = self.last_epoch

@@ -13,7 +13,6 @@ from typing import Any
 
 from autolab.engine.core.errors import fail
 from autolab.optim.lr_scheduler.base import LRScheduler, per_group
-from autolab.engine.core.tensor import Tensor
 from autolab.optim.optimizer import Optimizer
 
 
@@ -55,7 +54,7 @@ class LambdaLR(LRScheduler):
         for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
             vars(function).update(saved or {})
 
-    def get_lr(self) -> list[float | Tensor]:
+    def get_lr(self) -> list[float]:
         """Return the initial lr times the function's value."""
         self._warn_outside_step()
         return [
@@ -87,7 +86,7 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float | Tensor]:
+    def get_lr(self) -> list[float]:
         """Return the lr, times gamma if the epoch is a multiple of step_size."""
         self._warn_outside_step()
         if self.last_epoch == 0 or self.last_epoch % self.step_size:
@@ -108,7 +107,7 @@ class MultiStepLR(LRScheduler):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float | Tensor]:
+    def get_lr(self) -> list[float]:
         """Return the lr, times gamma if the epoch is a milestone."""
         self._warn_outside_step()
         if self.last_epoch not in self.milestones:
@@ -123,7 +122,7 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float | Tensor]:
+    def get_lr(self) -> list[float]:
         """Return the lr times gamma."""
         self._warn_outside_step()
         return self._current() if self._is_initial else self._times(self.gamma)
@@ -157,7 +156,7 @@ class LinearLR(LRScheduler):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float | Tensor]:
+    def get_lr(self) -> list[float]:
         """Return the next lr, computed from the current one, so that schedules can be combined."""
         self._warn_outside_step()
         if self.last_epoch == 0:
@@ -192,7 +191,7 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float | Tensor]:
+    def get_lr(self) -> list[float]:
         """Return the next lr, computed from the current one, so that schedules can be combined."""
         self._warn_outside_step()
         low, period, epoch = self.eta_min, self.T_max, self.last_epoch

@@ -14,7 +14,6 @@ from autolab.optim.lr_scheduler.base import (
     check_optimizer,
     per_group,
     refuse_epoch,
-    set_lr,
 )
 from autolab.optim.optimizer import Optimizer
 
@@ -91,7 +90,7 @@ class ReduceLROnPlateau(LRScheduler):
             old = float(group["lr"])
             new = max(old * self.factor, smallest)
             if old - new > self.eps:
-                set_lr(group, new)
+                group["lr"] = new
 
     @property
     def in_cooldown(self) -> bool:

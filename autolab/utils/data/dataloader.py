@@ -34,11 +34,11 @@ class DataLoader:
 
     num_workers: how many processes fetch batches ahead, 0 for none. The batches and their order do not depend on it.
     Each is one batch ahead, whatever prefetch_factor says. worker_init_fn: called in each worker with its number.
-    persistent_workers: keep them from pass to pass. timeout: seconds to wait for a batch, 0 for ever.
+    persistent_workers: keep them from pass to pass.
     pin_memory: batches lie in page-locked memory; without a GPU it warns, as PyTorch does.
 
     Raises ValueError for options that exclude each other. An exception in a worker is raised in the loop, with the
-    worker's traceback as its message; RuntimeError when a worker is killed or `timeout` is over.
+    worker's traceback as its message; RuntimeError when a worker is killed.
 
     Example:
 
@@ -71,9 +71,13 @@ class DataLoader:
     ) -> None:
         if multiprocessing_context is not None:
             raise unsupported("DataLoader", "multiprocessing_context")
-        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        if timeout:
+            raise unsupported(
+                "DataLoader", "timeout", "A worker is waited for as long as it takes."
+            )
+        _check_workers(num_workers, prefetch_factor, persistent_workers)
         self.dataset, self.generator, self.pin_memory = dataset, generator, pin_memory
-        self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
+        self.num_workers, self.worker_init_fn = num_workers, worker_init_fn
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self._iterator: _Pass | None = None
         self._iterable = isinstance(dataset, IterableDataset)
@@ -190,11 +194,9 @@ class _Pass:
         return pinned(batch) if self._pins else batch
 
 
-def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers):
-    if num_workers < 0 or timeout < 0:
-        name = "num_workers" if num_workers < 0 else "timeout"
-        message = f"{name} option should be non-negative"
-        message += "; use num_workers=0 to disable multiprocessing." if num_workers < 0 else ""
+def _check_workers(num_workers, prefetch_factor, persistent_workers):
+    if num_workers < 0:
+        message = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
         raise fail(ValueError, message, "0 is the default.")
     note = (
         "Without workers the samples are loaded in this process: leave the options of workers out."
@@ -205,8 +207,6 @@ def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers):
         raise fail(ValueError, message, note)
     if not num_workers and persistent_workers:
         raise fail(ValueError, "persistent_workers option needs num_workers > 0", note)
-    if not num_workers and timeout:
-        raise fail(AssertionError, "_SingleProcessDataLoaderIter requires timeout == 0", note)
 
 
 def _processes():

@@ -66,7 +66,6 @@ class WorkerPass:
     """One pass through the data set; `restart` begins another with the same workers."""
 
     def __init__(self, loader):
-        self._timeout = loader.timeout or None
         # PyTorch makes one that it does not use: samplers that draw at once draw twice
         iter(loader._index_sampler)
         self._crew = _start(loader, draw_seed(loader.generator))
@@ -106,14 +105,10 @@ class WorkerPass:
             return
 
     def _answer(self):
-        """Return the worker whose turn it is and its answer. Raises RuntimeError when one has died, or is too late."""
+        """Return the worker whose turn it is and its answer. Raises RuntimeError when one has died."""
         end, process = self._asked.popleft()
         died = [p.sentinel for _, p in self._crew]
-        ready = connections.wait([end, *died], self._timeout)
-        if not ready:
-            message = f"DataLoader timed out after {self._timeout} seconds"
-            note = "A worker took longer than `timeout` for a batch: is it waiting for something?"
-            raise fail(RuntimeError, message, note)
+        ready = connections.wait([end, *died])
         try:
             if end in ready:
                 return (end, process), end.recv()

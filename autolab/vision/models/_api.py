@@ -142,17 +142,17 @@ def model_builder(known: type[WeightsEnum] | None = None) -> Callable[[_Builder]
 _WEIGHTS = """
 
     weights: None (random values), a member of the weights enum or its name, or the path of a file with torchvision's
-    names (see `autolab.serialization.read_weights`). progress: show the progress of a download. Other arguments go to the
+    names (see `torch.load`). progress: show the progress of a download. Other arguments go to the
     network. Raises RuntimeError for weights that do not fit or cannot be downloaded.
     """
 
 
 def _state_of(weights, known, progress, kwargs):
     """The state dict that `weights` means; sets the number of classes in `kwargs`."""
-    from autolab.serialization import read_weights
+    from autolab.serialization import load
 
     if isinstance(weights, (str, os.PathLike)) and not _names_member(weights, known):
-        state = read_weights(weights)
+        state = load(weights)
         if "fc.weight" in state:
             kwargs.setdefault("num_classes", state["fc.weight"].shape[0])
         return state

@@ -161,19 +161,12 @@ def _flipped(img, dim, method):
     return img.transpose(getattr(pillow().Transpose, method)) if is_pil(img) else img.flip(dim)
 
 
-def _resized_size(h, w, size, max_size):
-    """Return the (height, width) that `size` asks for: both, or the shorter side; `max_size` limits the longer."""
+def _resized_size(h, w, size):
+    """Return the (height, width) that `size` asks for: both, or the shorter side."""
     if len(size) == 2:
         return size[0], size[1]
-    short, long = min(h, w), max(h, w)
-    new_short, new_long = size[0], int(size[0] * long / short)
-    if max_size is not None:
-        if max_size <= new_short:
-            message = f"max_size = {max_size} must be strictly greater than the requested size for the smaller edge size = {size}"
-            raise fail(ValueError, message, "max_size limits the longer side.")
-        if new_long > max_size:
-            new_short, new_long = int(max_size * new_short / new_long), max_size
-    return (new_long, new_short) if w <= h else (new_short, new_long)
+    short, long = size[0], int(size[0] * max(h, w) / min(h, w))
+    return (long, short) if w <= h else (short, long)
 
 
 def resize(
@@ -193,14 +186,10 @@ def resize(
     if len(size) not in (1, 2):
         message = f"Size must be an int or a 1 or 2 element tuple/list, not a {len(size)} element tuple/list"
         raise fail(ValueError, message, "(height, width).")
-    if max_size is not None and len(size) != 1:
-        message = (
-            "max_size should only be passed if size specifies the length of the smaller edge, i.e. size should be an int or "
-            "a sequence of length 1 in torchscript mode."
-        )
-        raise fail(ValueError, message, "With both sides given there is nothing to limit.")
+    if max_size is not None:
+        raise unsupported("resize", "max_size", "Name both sides: size=(height, width).")
     _, h, w = get_dimensions(img)
-    new = _resized_size(h, w, size, max_size)
+    new = _resized_size(h, w, size)
     if new == (h, w):
         return img
     if not is_pil(img):

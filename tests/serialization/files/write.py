@@ -1,12 +1,9 @@
 """Writes the files in this folder with PyTorch 2.13: `python tests/serialization/files/write.py`. The tests read them
 without it."""
 
-import io
 import sys
-import zipfile
 from pathlib import Path
 
-import numpy as np
 import torch
 
 HERE = Path(__file__).parent
@@ -60,28 +57,12 @@ def optimizer_state():
     return {"p": p, "optimizer": optimizer.state_dict()}
 
 
-def big_endian(content):
-    """A zip checkpoint as a machine writes it that stores the most significant byte first."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(out, "w") as target:
-        for name in source.namelist():
-            data = source.read(name)
-            if name.endswith("byteorder"):
-                data = b"big"
-            elif "/data/" in name:
-                data = np.frombuffer(data, "<f4").astype(">f4").tobytes()
-            target.writestr(name, data)
-    return out.getvalue()
-
-
 def main():
     torch.save(values(), HERE / "values.pth")
     torch.save(values(), HERE / "legacy.pth", _use_new_zipfile_serialization=False)
     torch.save(optimizer_state(), HERE / "optimizer.pth")
     torch.save(torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Tanh()), HERE / "module.pth")
-    plain = io.BytesIO()
-    torch.save({"x": torch.arange(3.0)}, plain)
-    (HERE / "big_endian.pth").write_bytes(big_endian(plain.getvalue()))
+    torch.save({"x": torch.arange(3.0)}, HERE / "plain.pth")
     print(torch.__version__, {path.name: path.stat().st_size for path in HERE.glob("*.pth")})
 
 
