@@ -111,10 +111,7 @@ _LAZY_NAMES = {
     "load": ("autolab.serialization", "load"),
     "vmap": ("autolab.func", "vmap"),
     **{
-        name: ("autolab.nn.functional.top_level", name)
-        for name in (
-            "celu celu_ cosine_similarity dropout dropout_ rms_norm selu selu_ threshold threshold_"
-        ).split()
+        name: ("autolab.nn.functional.top_level", name) for name in ("cosine_similarity", "dropout")
     },
 }
 

@@ -77,12 +77,6 @@ class Normal(Distribution):
         squares = -((value - self.loc) ** 2) / (2 * self.scale**2)
         return squares - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
-    def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability that a draw is at most `value`."""
-        self._check_value(value)
-        distance = (value - self.loc) * self.scale.reciprocal() / math.sqrt(2)
-        return 0.5 * (1 + autolab.erf(distance))
-
     def entropy(self) -> Tensor:
         """Return the expected value of -log_prob."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
@@ -140,11 +134,6 @@ class Uniform(Distribution):
         self._check_value(value)
         inside = (self.low <= value) & (self.high > value)
         return inside.type_as(self.low).log() - self.entropy()
-
-    def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability that a draw is at most `value`."""
-        self._check_value(value)
-        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def entropy(self) -> Tensor:
         """Return the expected value of -log_prob."""

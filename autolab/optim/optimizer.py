@@ -1,4 +1,4 @@
-"""The base class of optimizers: parameter groups, state, hooks.
+"""The base class of optimizers: parameter groups and state.
 
 Source: https://docs.pytorch.org/docs/2.13/optim.html#base-class
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, TypeAlias
@@ -17,7 +17,6 @@ import numpy as np
 import autolab
 from autolab.engine.core import observe
 from autolab.engine.autograd.modes import enable_grad
-from autolab.engine.autograd.hooks import RemovableHandle
 from autolab.engine.devices.backend import two_devices
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
@@ -27,33 +26,22 @@ from autolab.utils._shared import reset_grads, typename
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]]
 """The parameters that an optimizer accepts: tensors, or groups with their own settings."""
 
-Hooks: TypeAlias = OrderedDict[int, Callable[..., Any]]
 
-
-def _with_hooks(step):
-    """Return `step` with hooks before and after it. It also records that it was called, because schedulers check
-    that."""
+def _observed(step):
+    """Return `step`, which tells the observer when it begins and ends. It also records that it was called, because
+    schedulers check that."""
 
     @functools.wraps(step)
     def run(self, *args, **kwargs):
         self._opt_called = True
         watcher = observe.observer
         if watcher is None:
-            return hooked(self, args, kwargs)
+            return step(self, *args, **kwargs)
         watcher.step(self, False)
         try:
-            return hooked(self, args, kwargs)
+            return step(self, *args, **kwargs)
         finally:
             watcher.step(self, True)
-
-    def hooked(self, args, kwargs):
-        args = (self, *args)
-        for hook in self._optimizer_step_pre_hooks.values():
-            args, kwargs = hook(self, args, kwargs) or (args, kwargs)
-        result = step(*args, **kwargs)
-        for hook in self._optimizer_step_post_hooks.values():
-            hook(self, args, kwargs)
-        return result
 
     return run
 
@@ -65,17 +53,13 @@ class Optimizer:
     optimized.
     """
 
-    _optimizer_step_pre_hooks: Hooks
-    _optimizer_step_post_hooks: Hooks
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
-            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
+            cls.step = _observed(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        self._make_hook_tables()
         if isinstance(params, Tensor):
             raise fail(
                 TypeError,
@@ -95,16 +79,11 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)  # type: ignore[arg-type]
 
-    def _make_hook_tables(self):
-        for name in ("step_pre", "step_post"):
-            self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
-
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._make_hook_tables()
         # Older versions of PyTorch saved fewer settings, and step counts as Python numbers.
         for group in self.param_groups:
             for name, default in self.defaults.items():
@@ -124,16 +103,6 @@ class Optimizer:
                 f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"
             )
         return text + ")"
-
-    # hooks ---------------------------------------------------------------------------------------
-
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before every step; it returns None or a new (args, kwargs)."""
-        return RemovableHandle.add(self._optimizer_step_pre_hooks, hook)
-
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` after every step."""
-        return RemovableHandle.add(self._optimizer_step_post_hooks, hook)
 
     # parameter groups ----------------------------------------------------------------------------
 

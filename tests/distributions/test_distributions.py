@@ -32,8 +32,6 @@ def test_distribution(name):
         if made.has_rsample:
             path = made.rsample((4,))
             loss, result = loss + (path**2).sum(), [*result, path]
-        if name in ("Normal", "Uniform"):
-            result.append(made.cdf(draws[1]))
         if "Bernoulli" in name or "Categorical" in name:
             result += [made.probs, made.logits]
         if "Multivariate" in name:

@@ -30,6 +30,8 @@ REFUSED = {
     "parameter_and_buffer_dicts of several dicts": lambda: torch.func.functional_call(
         None, ({}, {})
     ),
+    "assign": lambda: torch.nn.Linear(1, 1).load_state_dict({}, assign=True),
+    "padding_side": lambda: torch.nn.utils.rnn.pad_sequence([X], padding_side="left"),
     "nested list as index": lambda: torch.ones(2, 2)[[[0, 1], [1, 0]]],
     "index of dtype uint8": lambda: X[torch.tensor([1, 0, 1], dtype=torch.uint8)],
 }

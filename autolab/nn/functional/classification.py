@@ -82,13 +82,6 @@ def _check_classes(input, target, weight):
             "Expected 1 or more dimensions (got 0)",
             "The scores must have a dimension for the classes.",
         ),
-        (n_dim > 1 and not places and not sizes[0] and not of_numbers, *no_numbers),
-        (
-            n_dim > 1 and not places and not sizes[0],
-            IndexError,
-            "Dimension specified as 0 but tensor has no dimensions",
-            rows,
-        ),
         (
             n_dim > 1 and sizes[0] != batch,
             ValueError,

@@ -94,8 +94,8 @@ class MultiheadAttention(Module):
         """Return (output, weights).
 
         key_padding_mask (N, S) masks keys; attn_mask (L, S) or (N * heads, L, S) masks pairs. True masks a position,
-        numbers are added. average_attn_weights=False: weights have shape (N, heads, L, S). is_causal: attn_mask is the
-        causal mask.
+        numbers are added. average_attn_weights=False: weights have shape (N, heads, L, S). is_causal: a hint that
+        attn_mask is the causal mask.
         """
         hidden = canonical_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
         mask = canonical_mask(attn_mask, "attn_mask", query)
@@ -113,9 +113,8 @@ class MultiheadAttention(Module):
             hidden = None if hidden is None else hidden.unsqueeze(0)
         elif self.batch_first:
             query, key, value = _convert_each_once(lambda x: x.transpose(1, 0), query, key, value)
-        is_causal = is_causal and hidden is None and not need_weights
         sizes = (query.shape[1], self.num_heads, query.shape[0], key.shape[0])
-        mask = None if is_causal else _joined_masks(_shaped_mask(mask, sizes), hidden, sizes)
+        mask = _joined_masks(_shaped_mask(mask, sizes), hidden, sizes)
         q, k, v = [
             x.view(x.shape[0], sizes[0] * self.num_heads, self.head_dim).transpose(0, 1)
             for x in _project(query, key, value, self.in_proj_weight, self.in_proj_bias)
@@ -126,7 +125,7 @@ class MultiheadAttention(Module):
             weights = weights.view(*sizes)
             weights = weights.mean(dim=1) if average_attn_weights else weights
         else:
-            weights, output = None, _attend(q, k, v, mask, dropout_p, is_causal, sizes[0])
+            weights, output = None, _attend(q, k, v, mask, dropout_p, sizes[0])
         output = output.transpose(0, 1).reshape(-1, self.embed_dim)
         output = F.linear(output, self.out_proj.weight, self.out_proj.bias).view(query.shape)
         if not batched:
@@ -230,11 +229,11 @@ def _attend_with_weights(q, k, v, mask, dropout_p):
     return weights, weights.bmm(v)
 
 
-def _attend(q, k, v, mask, dropout_p, is_causal, batch):
+def _attend(q, k, v, mask, dropout_p, batch):
     """Return only the output of attention over (N * heads, L, E), without the weights."""
     apart = lambda x: x.view(batch, -1, *x.shape[1:])
     if mask is not None:
         mask = mask.unsqueeze(0) if mask.size(0) == 1 else apart(mask)
-    return F.scaled_dot_product_attention(
-        apart(q), apart(k), apart(v), mask, dropout_p, is_causal
-    ).flatten(0, 1)
+    return F.scaled_dot_product_attention(apart(q), apart(k), apart(v), mask, dropout_p).flatten(
+        0, 1
+    )

@@ -13,7 +13,7 @@ from typing import Any
 from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
-from autolab.nn.parameter import Parameter
+from autolab.engine.exact.refusals import unsupported
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -80,9 +80,9 @@ class ModuleState:
     ) -> _IncompatibleKeys:
         """Copy `state_dict` into this module's parameters and buffers.
 
-        With `strict`, every key must match. With `assign`, the given tensors become the parameters instead of being
-        copied. Return the named tuple `(missing_keys, unexpected_keys)`. Raise RuntimeError with every missing or
-        unexpected key and every wrong shape; then nothing is copied (PyTorch copies the matching entries, and raises).
+        With `strict`, every key must match. Return the named tuple `(missing_keys, unexpected_keys)`. Raise
+        RuntimeError with every missing or unexpected key and every wrong shape; then nothing is copied (PyTorch copies
+        the matching entries, and raises).
         """
         if not isinstance(state_dict, Mapping):
             raise fail(
@@ -90,7 +90,9 @@ class ModuleState:
                 f"Expected state_dict to be dict-like, got {type(state_dict)}.",
                 "Pass what state_dict() returned.",
             )
-        loading = _Loading(getattr(state_dict, "_metadata", None), assign)
+        if assign:
+            raise unsupported("load_state_dict", "assign", "The values are copied.")
+        loading = _Loading(getattr(state_dict, "_metadata", None))
         loading.plan(self, OrderedDict(state_dict), "")
         errors = (loading.wrong_keys() if strict else []) + loading.errors
         if not errors:
@@ -113,7 +115,7 @@ class ModuleState:
         If `local_metadata` has a list "later", append the copies to it instead of making them, so that all entries are
         checked first.
         """
-        later, assign = local_metadata.get("later"), local_metadata.get("assign_to_params_buffers")
+        later = local_metadata.get("later")
         own = self._own_state()
         for name, current in own.items():
             key = prefix + name
@@ -121,7 +123,7 @@ class ModuleState:
                 missing_keys += [key] * strict
                 continue
             given, problem = _fitting(key, current, state_dict[key])
-            copy = partial(self._load_one, name, key, current, given, assign)
+            copy = partial(_copied, key, current, given)
             if problem is None and later is not None:
                 later.append(copy)
             elif problem := problem or copy():
@@ -131,26 +133,19 @@ class ModuleState:
             if key.startswith(prefix) and first not in (self._modules if dot else own):
                 unexpected_keys.append(key)
 
-    def _load_one(self, name, key, current, given, assign):
-        """Load `given` into the parameter or buffer `name`. Return an error text, or None."""
-        try:
-            with no_grad():
-                if not assign:
-                    current.copy_(given)
-                    return None
-                if isinstance(current, Parameter):
-                    if isinstance(given, Parameter):
-                        given.requires_grad_(current.requires_grad)
-                    else:
-                        given = Parameter(given, requires_grad=current.requires_grad)
-                setattr(self, name, given)
-        except Exception as error:
-            return (
-                f'While copying the parameter named "{key}", whose dimensions in the model are {current.size()} '
-                f"and whose dimensions in the checkpoint are {given.size()}, an exception occurred : "
-                f"{error.args}."
-            )
-        return None
+
+def _copied(key, current, given):
+    """Copy `given` into the parameter or buffer `current`. Return an error text, or None."""
+    try:
+        with no_grad():
+            current.copy_(given)
+    except Exception as error:
+        return (
+            f'While copying the parameter named "{key}", whose dimensions in the model are {current.size()} '
+            f"and whose dimensions in the checkpoint are {given.size()}, an exception occurred : "
+            f"{error.args}."
+        )
+    return None
 
 
 def _fitting(key, current, given):
@@ -173,16 +168,14 @@ def _fitting(key, current, given):
 class _Loading:
     """One call of `load_state_dict`: it visits all modules, and collects errors and the copies to make."""
 
-    def __init__(self, metadata, assign):
-        self.metadata, self.assign = metadata or {}, assign
+    def __init__(self, metadata):
+        self.metadata = metadata or {}
         self.errors, self.copies = [], []
         self.keys = _IncompatibleKeys([], [])
 
     def plan(self, module, state_dict, prefix):
         """Check the entries of `module` and its submodules."""
         metadata = {**self.metadata.get(prefix[:-1], {}), "later": self.copies}
-        if self.assign:
-            metadata["assign_to_params_buffers"] = True
         module._load_from_state_dict(state_dict, prefix, metadata, True, *self.keys, self.errors)
         for name, child in module._modules.items():
             if child is not None:

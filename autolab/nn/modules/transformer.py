@@ -150,23 +150,10 @@ class TransformerDecoderLayer(_Layer):
         return self._run_blocks(tgt, look_back, look_at_memory)
 
 
-def _length(x, batch_first):
-    return x.size(1) if batch_first and x.dim() == 3 else x.size(0)
-
-
 def _triangle(size, device=None, dtype=None):
     return autolab.triu(
         autolab.full((size, size), -math.inf, dtype=dtype, device=device), diagonal=1
     )
-
-
-def _is_causal(mask, is_causal, length):
-    """Return whether the mask hides later positions: `is_causal` if it is given, else the result of reading the
-    mask."""
-    if is_causal is not None or mask is None:
-        return is_causal is True
-    triangle = _triangle(length, mask.device, mask.dtype)
-    return mask.shape == triangle.shape and bool((mask == triangle).all())
 
 
 def _copies(layer, count):
@@ -198,14 +185,12 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """Return the result of the last layer, shaped like src. is_causal: whether mask is the causal mask; None: find
-        out."""
+        """Return the result of the last layer, shaped like src. is_causal: a hint that mask is the causal mask."""
         hidden = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src, mask, "mask")
         mask = canonical_mask(mask, "mask", src)
-        causal = _is_causal(mask, is_causal, _length(src, self.layers[0].self_attn.batch_first))
         output = src
         for layer in self.layers:
-            output = layer(output, mask, hidden, causal)
+            output = layer(output, mask, hidden, bool(is_causal))
         return output if self.norm is None else self.norm(output)
 
 
@@ -228,15 +213,12 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return the result of the last layer, shaped like tgt. tgt_is_causal: whether tgt_mask is the causal mask;
-        None: find out."""
-        causal = _is_causal(
-            tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first)
-        )
+        """Return the result of the last layer, shaped like tgt. tgt_is_causal: a hint that tgt_mask is the
+        causal mask."""
         masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
         output = tgt
         for layer in self.layers:
-            output = layer(output, memory, *masks, causal, memory_is_causal)
+            output = layer(output, memory, *masks, bool(tgt_is_causal), memory_is_causal)
         return output if self.norm is None else self.norm(output)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import autolab
 from autolab.engine.core.errors import fail
+from autolab.engine.exact.refusals import unsupported
 from autolab.engine.core.tensor import Tensor
 
 __all__ = [
@@ -116,21 +117,12 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return (padded, lengths), the inverse of pack_padded_sequence; padded to total_length if given.
-
-    Raise ValueError if total_length is shorter than the longest sequence."""
+    """Return (padded, lengths), the inverse of pack_padded_sequence."""
     data, batch_sizes, _, back = sequence
     sizes = batch_sizes.tolist()
     steps = len(sizes)
     if total_length is not None:
-        if total_length < steps:
-            raise fail(
-                ValueError,
-                "Expected total_length to be at least the length of the longest sequence in input, but got "
-                f"total_length={total_length} and max sequence length being {steps}",
-                "total_length must be at least the length of the longest sequence.",
-            )
-        steps = total_length
+        raise unsupported("pad_packed_sequence", "total_length", "Pad the result: F.pad.")
     padded = data.new_full((steps, sizes[0], *data.shape[1:]), padding_value)
     row = step = 0
     while step < len(
@@ -155,23 +147,21 @@ def pad_sequence(
 ) -> Tensor:
     """Return one tensor (longest, batch, *), or (batch, longest, *) with batch_first, from tensors (length_i, *).
 
-    Shorter tensors are padded on the given side. Raise RuntimeError if `sequences` is not a sequence, or is empty."""
+    Shorter tensors are padded at their end. Raise RuntimeError if `sequences` is not a sequence, or is empty."""
     message = ""
     if not isinstance(sequences, Iterable):
         message = f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
     elif not (sequences := tuple(sequences)):
         message = "received an empty list of sequences"
-    elif padding_side not in ("left", "right"):
-        message = f"Expected padding_side to be one of left or right, but got {padding_side}."
     if message:
-        note = "Pass a list of tensors; zeros are put on their left or on their right."
-        raise fail(RuntimeError, message, note)
+        raise fail(RuntimeError, message, "Pass a list of tensors.")
+    if padding_side != "right":
+        raise unsupported("pad_sequence", "padding_side", "Turn with flip(0) before and after.")
     longest, first = max(s.size(0) for s in sequences), sequences[0]
     shape = (len(sequences), longest) if batch_first else (longest, len(sequences))
     padded = first.new_full((*shape, *first.shape[1:]), padding_value)
     for i, s in enumerate(sequences):
-        start = 0 if padding_side == "right" else longest - s.size(0)
-        place = slice(start, start + s.size(0))
+        place = slice(s.size(0))
         padded[(i, place) if batch_first else (place, i)] = s
     return padded
 
