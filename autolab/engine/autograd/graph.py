@@ -10,7 +10,6 @@ from . import packing  # noqa: F401  (gives Node its method `pack`)
 
 __all__ = [
     "Node",
-    "save_on_cpu",
     "saved_tensors_hooks",
 ]
 
@@ -30,17 +29,3 @@ class saved_tensors_hooks:
 
     def __exit__(self, *exc):
         per_thread.state.saved_hooks = self._before
-
-
-class save_on_cpu(saved_tensors_hooks):
-    """Keep saved tensors in host memory inside the block, and copy them back when backward needs them."""
-
-    def __init__(self, pin_memory=False, device_type="cuda"):
-        def pack(t):
-            return t.device, t.detach().cpu() if t.device.type == "cpu" else t.cpu()
-
-        def unpack(packed):
-            device, t = packed
-            return t.to(device)
-
-        super().__init__(pack, unpack)
