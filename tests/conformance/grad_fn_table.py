@@ -1,4 +1,4 @@
-"""The grad_fn of 254 expressions: name, edges, saved attributes. `python -m tests.conformance.grad_fn_table` asks
+"""The grad_fn of 235 expressions: name, edges, saved attributes. `python -m tests.conformance.grad_fn_table` asks
 PyTorch and stores its answers."""
 
 from __future__ import annotations

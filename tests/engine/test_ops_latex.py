@@ -41,7 +41,6 @@ NOT_NUMBERS = networks.NOT_NUMBERS | {
     "gather": "value self",
     "grid_sampler_2d": "value input grid",
     "index": "value self",
-    "index_add": "value source",
     "index_fill_tensor": "value self value",
     "index_put": "value self values",
     "index_select": "value self",

@@ -7,16 +7,6 @@ from goldens.oracle import check
 
 START = "x = torch.arange(6.); A = x.view(2, 3); i = torch.tensor([0, 1]); k = torch.tensor([[0, 1]]); s = torch.tensor(3.); "
 SLICES = [
-    "x.index_add(0, i, torch.ones(2), alpha=3)",
-    "A.index_add(1, i.int(), torch.ones(2, 2))",
-    "x.index_add(0, torch.tensor([0, 9]), torch.ones(2))",
-    "x.index_add(0, torch.tensor([0, -1]), torch.ones(2))",
-    "x.index_add(0, i, torch.ones(2).double())",
-    "x.index_add_(0, i, torch.ones(2).long())",
-    "A.index_add(1, i, torch.ones(3, 2))",
-    "x.index_add_(0, i, x[1:3])",
-    "x.index_add_(0, i, x[:2])",
-    "A.t().index_add(0, i, torch.ones(2, 2))",
     "torch.index_select(A.t(), 1, i)",
     "torch.index_select(x, 0, i.int())",
     "torch.index_select(x, 0, torch.tensor([0, 9]))",
@@ -68,7 +58,6 @@ def test_what_was_refused_has_changed_nothing():
         x = torch.arange(6.0)
         version = x._version
         for change in (
-            lambda: x.index_add_(0, torch.tensor([0, 9]), torch.ones(2)),
             lambda: x.scatter_(0, torch.tensor([0, 7]), 1.0),
             lambda: x.__setitem__(torch.tensor([0]), torch.ones(1).double()),
         ):

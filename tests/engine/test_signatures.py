@@ -106,7 +106,7 @@ SIZES = [  # lists of ints, by position and by keyword, and what is none; flags
     "torch.sum(A, axis=0, keepdims=True)", "A.cumsum(axis=0.5)", "A.double(memory_format=5)", "A.double(5)",
     "A.contiguous(memory_format=5)", "A.to(1, foo=2)", "A.to(torch.float64, 1)", "A.to(torch.float64, copy=1)",
     "A.size(1.5)", "A.size(dim='a')", "A.stride(True)", "A.numpy(force=1)", "A.requires_grad_(1)", "A.split(1.5)",
-    "A.split([1.5, 1.5])", "A.index_add_(0, i, A, alpah=3)",
+    "A.split([1.5, 1.5])",
 
     "F.l1_loss(A, A + 1, size_average=0).tolist()", "F.mse_loss(A, A + 1, reduce=0).tolist()",
     "F.kl_div(A, A, size_average=0, reduce=1).tolist()", "torch.nn.L1Loss(size_average=0)(A, A + 1).tolist()",

@@ -1,4 +1,4 @@
-"""Whole slices selected or written by a list of positions: index_select, index_add.
+"""Whole slices selected by a list of positions: index_select.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html#indexing-slicing-joining-mutating-ops
 """
@@ -9,14 +9,10 @@ import numpy as np
 
 from ..devices import demands
 from ..core.errors import fail
-from ..core.dtype import FROM_NUMPY
 from ..exact.dtypes import as_indices
 from ..exact.refusals import check_dim
-from ..kernels.scatter import add_at
 from .checks import refuse_if
-from .functions import composite, register
-from .indexing import at, written
-from .matmul import times
+from .functions import register
 
 _POSITIONS = (np.dtype("int64"), np.dtype("int32"))
 _INDEX_NOTE = "The positions are a list of whole numbers: torch.tensor([0, 2])."
@@ -63,42 +59,3 @@ index_select = register(
     samples=lambda s: [(s.randn(2, 3), 1, s.index([0, 2, 2]))],
     doc="Return the slices at given positions along a dimension. Source: torch.index_select",
 )
-
-
-def _index_add(xp, self, dim, index, source, alpha):
-    d, out = check_dim(dim, self.ndim), xp.array(self, order="C")
-    kinds = [FROM_NUMPY[a.dtype].short for a in (self, source)]
-    refuse_if(
-        kinds[0] != kinds[1],
-        f"index_add_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type",
-        "Convert the source first: source.to(x.dtype).",
-    )
-    refuse_if(
-        source.shape != (*self.shape[:d], index.size, *self.shape[d + 1 :]),
-        "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-        f"{list(self.shape)} source.shape = {list(source.shape)}",
-        f"The source has a slice for each of the {index.size} positions.",
-    )
-    _check("index_add_", xp, index, self.shape[d])
-    add_at(xp, out, at(d, index), source if alpha == 1 else source * alpha)
-    return out
-
-
-index_add = register(
-    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Number alpha=1)",
-    forward=_index_add,
-    vjp={
-        "self": lambda m, g, dim: g,
-        "source": lambda m, g, dim, index, alpha: times(m.index_select(g, dim, index), alpha),
-    },
-    latex=r"{self}[{index}] \mathrel{+}= {source}",
-    vjp_latex={"self": r"{g}", "source": r"{g}[{index}]"},
-    samples=lambda s: [(s.randn(3), 0, s.index([0, 0]), s.randn(2))],
-    doc="Return a copy with slices of `source` added at given positions. Source: torch.index_add",
-)
-
-
-@composite(method=True, function=False)
-def index_add_(self, dim, index, source, *, alpha=1):
-    """Add slices of `source` to this tensor at the positions `index`, in place. Source: torch.Tensor.index_add_."""
-    return written(index_add, (self, dim, index, source, alpha))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import autolab
 from autolab.engine.core.errors import fail
+from autolab.engine.core.record import OPS
 
 
 def join_bags(input, weight, offsets, mode, padding_idx):
@@ -28,8 +29,9 @@ def join_bags(input, weight, offsets, mode, padding_idx):
     rows = weight.index_select(0, places([row for bag in bags for row in bag]))
     if mode == "max":
         return _largest(rows, bags)
-    owner = places([number for number, bag in enumerate(bags) for _ in bag])
-    total = weight.new_zeros((len(bags), weight.size(1))).index_add(0, owner, rows)
+    owner = places([number for number, bag in enumerate(bags) for _ in bag]).unsqueeze(1)
+    zeros = weight.new_zeros((len(bags), weight.size(1)))
+    total = OPS["scatter_add"].call(zeros, 0, owner.expand(rows.shape), rows)
     if mode == "sum":
         return total
     return total / places([max(len(bag), 1) for bag in bags]).to(weight.dtype).unsqueeze(1)
