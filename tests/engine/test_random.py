@@ -46,15 +46,6 @@ DIGESTS = {
     "get_rng_state()": "3a1c85866cf8",
 }
 
-# (seed, draw, its first numbers to four digits): values that many tutorials print
-KNOWN = [
-    (42, "randn(1)", [0.3367]),
-    (0, "randn(4, 4)", [-1.1258, -1.1524, -0.2506, -0.4339]),
-    (42, "rand(5)", [0.8823, 0.9150, 0.3829, 0.9593, 0.3904]),
-    (2147483647, "rand(3)", [0.7081, 0.3542, 0.1054]),
-    (1337, "randint(100, (4,))", [15, 57, 92, 0]),
-]
-
 
 def digest(tensor):
     a = np.ascontiguousarray(tensor.numpy())
@@ -82,14 +73,6 @@ def test_every_bit(draw):
     for torch in filter(None, [oracle.engine(), live_torch()]):
         torch.manual_seed(42)
         assert digest(eval("torch." + draw, {"torch": torch})) == DIGESTS[draw], torch
-
-
-@pytest.mark.parametrize("seed, draw, numbers", KNOWN)
-def test_numbers_that_tutorials_print(seed, draw, numbers):
-    torch = oracle.engine()
-    torch.manual_seed(seed)
-    drawn = eval("torch." + draw, {"torch": torch}).flatten()[: len(numbers)]
-    assert np.round(drawn.numpy(), 4) == pytest.approx(numbers)
 
 
 @pytest.mark.skipif(live_torch() is None, reason="asks PyTorch itself; the digests hold without it")
