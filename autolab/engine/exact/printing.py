@@ -79,16 +79,16 @@ def _body(t, indent):
     suffixes = []
     if t.device.type != "cpu":
         suffixes.append(f"device='{t.device}'")
-    meta, empty = t.device.type == "meta", 0 in shape
-    if meta or (empty and len(shape) != 1) or not (empty or _options.edgeitems):
+    empty = 0 in shape
+    if (empty and len(shape) != 1) or not (empty or _options.edgeitems):
         suffixes.append(f"size={shape}")
-    # The values distinguish int64 and bool from floats. An empty or meta tensor shows no values, so it names every
-    # dtype but the default.
-    usual = (get_default_dtype(),) if meta or empty else (get_default_dtype(), int64, bool_)
+    # The values distinguish int64 and bool from floats. An empty tensor shows no values, so it names every dtype but
+    # the default.
+    usual = (get_default_dtype(),) if empty else (get_default_dtype(), int64, bool_)
     if dtype not in usual:
         suffixes.append(f"dtype={dtype}")
-    if meta or empty:
-        return "..." if meta else "[]", suffixes
+    if empty:
+        return "[]", suffixes
     with t.device.backend:
         return _values(t._array, indent), suffixes
 
