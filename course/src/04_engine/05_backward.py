@@ -19,7 +19,7 @@ q3.reveal(slope)
 #
 # Because local derivatives are multiplied along a path, each child sends each of its parents a **contribution**, which is the child's own gradient times the local derivative. The pass starts with the gradient of the result with respect to itself, which is 1. This first gradient is called the **seed**.
 #
-# Write the two functions below. For now no Value is used twice, so you can assign what is sent: `parent.grad = …`. From here on, the explorer steps through *your* backward pass, because it can run your function and watch every change of a `grad`.
+# Write the two functions below. For now no Value is used twice, so you can store each contribution with a plain assignment: `parent.grad = …`. From here on, the explorer steps through *your* backward pass, because it can run your function and watch every change of a `grad`.
 
 # %% tags=["exercise"]
 def share(child, parent, local):
