@@ -13,6 +13,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from importlib import metadata
@@ -29,8 +30,6 @@ CORE = (
     "python_stdlib.zip",
     "pyodide-lock.json",
 )
-FIRST = ("numpy", "traitlets")
-"""Pyodide's packages that every program needs. Matplotlib and its packages are loaded by programs that import it."""
 LEFT_OUT = ("classroom", "hub.py", "lecture", "lessons", "room", "inventory")
 """Parts of the kit that no program of a page needs, beside data sets and weights."""
 PURE = ("latex2mathml", "graphviz")
@@ -38,7 +37,7 @@ PURE = ("latex2mathml", "graphviz")
 
 
 def kit(target: Path) -> None:
-    """Write the kit, what it imports, and the module that runs programs, into one ZIP file."""
+    """Write the kit, the packages it imports, and the module that runs programs, into one ZIP file."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in _kit_files():
             archive.write(path, path.relative_to(ROOT))
@@ -80,20 +79,20 @@ def examples() -> list[dict[str, Any]]:
     return found
 
 
-def pyodide(folder: Path, target: Path) -> list[str]:
-    """Copy Pyodide's core and packages; return the files that every program needs."""
+def pyodide(folder: Path, target: Path) -> None:
+    """Copy Pyodide's core, and Matplotlib with its packages. NumPy is in files.gz."""
     target.mkdir()
     lock = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
-    waiting, wanted = [*FIRST, "matplotlib"], set()
+    waiting, wanted = ["matplotlib"], {"numpy"}
+    files = [*CORE]
     while waiting:
         name = waiting.pop()
         if name not in wanted:
             wanted.add(name)
+            files.append(lock[name]["file_name"])
             waiting += [one.replace("_", "-") for one in lock[name]["depends"]]
-    files = [*CORE, *(lock[name]["file_name"] for name in sorted(wanted))]
     for file in files:
         shutil.copy(folder / file, target / file)
-    return [*CORE, *(lock[name]["file_name"] for name in FIRST)]
 
 
 def bundle(target: Path, files: list[str]) -> None:
@@ -128,12 +127,13 @@ def build(target: Path, python: Path) -> None:
     shutil.copy(HERE / "playground.css", target)
     shutil.copy(ROOT / "tools" / "site" / "favicon.svg", target)
     (target / "examples.json").write_text(json.dumps(examples()), encoding="utf-8")
-    kit(target / "autolab.zip")
-    compiler = ["node", str(HERE / "compile.mjs"), str(python), str(target / "autolab.zip")]
-    subprocess.run(compiler, check=True)
-    first = pyodide(python, target / "pyodide")
-    files = ["playground.css", "favicon.svg", "examples.json", "autolab.zip"]
-    bundle(target, files + [f"pyodide/{file}" for file in first])
+    with tempfile.TemporaryDirectory() as folder:
+        kit(Path(folder) / "autolab.zip")
+        packing = ["node", HERE / "pack.mjs", python, f"{folder}/autolab.zip", target]
+        subprocess.run(packing, check=True)
+    pyodide(python, target / "pyodide")
+    files = ["playground.css", "favicon.svg", "examples.json", "files.gz", "memory.gz"]
+    bundle(target, files + [f"pyodide/{file}" for file in CORE])
 
 
 def main() -> None:

@@ -2,9 +2,12 @@
 import type { FromWorker, Output, ToWorker } from "./messages";
 
 interface Python {
+  FS: {
+    mkdirTree(folder: string): void;
+    writeFile(path: string, content: Uint8Array, options: { canOwn: boolean }): void;
+  };
+  loadedPackages: Record<string, string>;
   loadPackage(names: string[]): Promise<unknown>;
-  loadPackagesFromImports(code: string): Promise<unknown>;
-  unpackArchive(buffer: ArrayBuffer, format: string, options: { extractDir: string }): void;
   pyimport(name: string): { run(code: string, send: (output: { toJs(options: object): Output }) => void): boolean };
   runPython(code: string): unknown;
 }
@@ -18,14 +21,30 @@ async function load(): Promise<Python> {
   const { loadPyodide } = (await import(/* @vite-ignore */ `${at}pyodide.mjs`)) as {
     loadPyodide(options: object): Promise<Python>;
   };
-  const kit = fetch(new URL("autolab.zip", here)).then((answer) => answer.arrayBuffer());
-  const python = await loadPyodide({ indexURL: at });
-  say({ kind: "progress", text: "NumPy is loading." });
-  await python.loadPackage(["numpy", "traitlets"]);
+  const files = unpacked("files.gz");
+  const python = await loadPyodide({ indexURL: at, _loadSnapshot: unpacked("memory.gz") });
   say({ kind: "progress", text: "autolab is loading." });
-  python.unpackArchive(await kit, "zip", { extractDir: "/lib/autolab" });
-  python.runPython("import sys; sys.path.insert(0, '/lib/autolab'); import playground; playground.warm_up()");
+  write(python, await files);
+  python.loadedPackages.numpy = "files.gz"; // so that Matplotlib does not load it again
+  python.runPython("import playground; playground.warm_up()");
   return python;
+}
+
+async function unpacked(file: string): Promise<Uint8Array> {
+  const answer = await fetch(new URL(file, here));
+  if (!answer.ok || !answer.body) throw new Error(`${file}: ${answer.status}`);
+  return new Uint8Array(await new Response(answer.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+}
+
+/** Write the files of an archive that tools/playground/pack.mjs has made. */
+function write(python: Python, archive: Uint8Array): void {
+  const start = 4 + new DataView(archive.buffer).getUint32(0, true);
+  const list = JSON.parse(new TextDecoder().decode(archive.subarray(4, start))) as [string, number][];
+  let at = start;
+  for (const [path, size] of list) {
+    python.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+    python.FS.writeFile(path, archive.subarray(at, (at += size)), { canOwn: true });
+  }
 }
 
 const loading = load();
