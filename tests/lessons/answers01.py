@@ -444,7 +444,7 @@ WRONG = {
     "01.15": [
         (LEARNS | {"w.detach() * w": False}, "detach() cuts one use"),
         (LEARNS | {"model.eval()(w)": False}, "model.eval()(w)"),
-        (LEARNS | {"frozen * (w * 3)": False}, "frozen * (w * 3)"),
+        (LEARNS | {"torch.stack([w, v])": False}, "torch.stack([w, v])"),
         (LEARNS | {"(w * 3).detach().requires_grad_()": True}, "(w * 3).detach().requires_grad_()"),
         (LEARNS | {"torch.tensor(w.item()) * v": True}, "torch.tensor(w.item()) * v"),
         (LEARNS | {"sum([w * 2, w * 3])": False}, "sum([w * 2"),

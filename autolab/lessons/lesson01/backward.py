@@ -201,7 +201,7 @@ DATA = (
 
 train = Exercise(
     id="01.4",
-    title="A loop that forgets to clear",
+    title="A loop that overshoots",
     given=partial(descend, clear="never"),
     reference=descend,
     variant=lambda **switches: partial(descend, **switches),

@@ -232,9 +232,9 @@ LEARNS = {
         True,
         "eval() changes how some layers compute. It doesn't stop the recording.",
     ),
-    "frozen * (w * 3)": (
+    "torch.stack([w, v])": (
         True,
-        "the frozen tensor gets no gradient itself. But it is a factor on the path to w, and the path goes on.",
+        "stack() is an operation like any other, so it is recorded, and a path leads to each tensor in its list.",
     ),
     "(w * 3).detach().requires_grad_()": (
         False,
@@ -252,7 +252,7 @@ learning = Exercise(
     **asked_of(LEARNS),
     hints=(
         "Draw each graph. Is there a path along the arrows from y to w?",
-        "A path ends where the history is left out, that is, at detach() and at a plain number. It doesn't end at a frozen factor.",
+        "A path ends where the history is left out, that is, at detach() and at a plain number. It doesn't end at a list of tensors.",
         "A flag doesn't reconnect what was cut. And which of the six expressions never cuts anything?",
     ),
     leaves_out="the many other ways to lose a gradient",

@@ -93,23 +93,24 @@ QUESTIONS = {
         "A network has ten outputs for digits, and also a layer for letters that the loss doesn't use. You call "
         "`loss.backward()`. Which tensors then have a `.grad` that is not None?",
         (
-            "the weights that were used",
-            "those, and the results in the middle",
+            "only the weights that were used",
+            "the weights that were used, and the intermediate results",
             "all weights",
-            "all of these",
+            "all weights, and the intermediate results",
         ),
         {
-            "those, and the results in the middle": "Gradients arrive at intermediate results too, but they are passed "
-            "on and dropped. Only leaves keep theirs.",
+            "the weights that were used, and the intermediate results": "Gradients arrive at intermediate results too, "
+            "but they are passed on and dropped, because only leaves keep their gradients.",
             "all weights": "Then the layer for letters would hold a 0. But no gradient arrived there, so its .grad is "
             "None.",
-            "all of these": "No gradient arrived at the layer for letters, and intermediate results don't keep theirs.",
+            "all weights, and the intermediate results": "No gradient arrived at the layer for letters, and intermediate "
+            "results don't keep their gradients.",
         },
         key=lambda filled: {
-            "fc": "the weights that were used",
-            "fc scores": "those, and the results in the middle",
+            "fc": "only the weights that were used",
+            "fc scores": "the weights that were used, and the intermediate results",
             "fc letters": "all weights",
-        }.get(" ".join(filled), "all of these"),
+        }.get(" ".join(filled), "all weights, and the intermediate results"),
     ),
     "01.q10": Question(
         "You compute two losses with one network, call `backward()` for each, and don't clear anything in between. Then "
@@ -118,7 +119,7 @@ QUESTIONS = {
         {
             "the second one": "That would be true if backward() overwrote .grad. But it adds, so .grad contains both "
             "gradients.",
-            "their mean": "For a mean, somebody would have to divide by 2. backward() only adds.",
+            "their mean": "For a mean, the sum would have to be divided by 2. But backward() only adds.",
             "none: backward twice is an error": "Each loss has a graph of its own, so nothing is missing in the second "
             "one.",
         },
@@ -159,8 +160,8 @@ QUESTIONS = {
         },
     ),
     "01.q14": Question(
-        "w = 2, and `loss = (w * 3 - 1) ** 2` is computed under `no_grad()`. Because `loss.backward()` complains, "
-        "somebody writes `loss.requires_grad = True` before it. Now it runs. What is `w.grad`?",
+        "w = 2, and `loss = (w * 3 - 1) ** 2` is computed under `no_grad()`. Because `loss.backward()` raises an "
+        "error, you write `loss.requires_grad = True` before it. Now it runs. What is `w.grad`?",
         ("30", "None", "0"),
         {
             "30": "That would be the gradient if the operations between w and loss had been recorded. They were not.",
@@ -292,8 +293,7 @@ QUESTIONS = {
         key=which(both="both", one="only ({})", none="neither"),
     ),
     "01.q27": Question(
-        "Somebody wrote the backward of a custom function by hand. You train with it, and the loss falls. Is the "
-        "backward correct?",
+        "You train with the custom function above, and the loss falls. Is its backward correct?",
         ("yes", "not necessarily", "yes, if it falls to the end"),
         {
             "yes": "A wrong gradient often points roughly downhill. So the loss falls, but it stops in the wrong place.",
@@ -423,9 +423,11 @@ WORDS = {
         "backward().",
     ),
     "01.w4": Words(
-        "A friend freezes the middle layer and expects the first layer to stop learning. What do you tell your friend?",
-        "Freezing a weight only means that no gradient is computed for this weight. The weight is still a factor on the "
-        "path to the first layer, so the gradient passes through it.",
+        "In `y = w * x`, you can freeze `w`, or you can write `w.detach() * x` instead. What do both have in common, and "
+        "what is different?",
+        "In both cases w gets no gradient from y. But its value is still a factor, so x gets the same gradient as "
+        "before. The difference is how far the change reaches. detach() concerns only this one use of w, but a frozen w "
+        "gets no gradient from any use, until you switch its flag on again.",
     ),
     "01.w5": Words(
         "`gradient=` of backward() is neither a step size nor a scale. What is it?",
@@ -461,7 +463,7 @@ WORDS = {
         "is missing without a message. So look at .grad after the first backward().",
     ),
     "01.w11": Words(
-        "Somebody says: 'Calling backward twice always fails, so use retain_graph=True.' What do you answer?",
+        "A friend says: 'Calling backward twice always fails, so use retain_graph=True.' What do you answer?",
         "It only fails if a node needs what it saved, because the first pass has freed that. A sum, for example, saves "
         "nothing. And if two results share a part of the graph, you can add them and call backward() once, which needs "
         "no extra memory.",

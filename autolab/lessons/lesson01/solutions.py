@@ -148,7 +148,7 @@ learns = {
     "w.detach() * w": True,
     "torch.tensor(w.item()) * v": False,
     "model.eval()(w)": True,
-    "frozen * (w * 3)": True,
+    "torch.stack([w, v])": True,
     "(w * 3).detach().requires_grad_()": False,
     "sum([w * 2, w * 3])": True,
 }

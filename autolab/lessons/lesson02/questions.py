@@ -14,10 +14,10 @@ QUESTIONS = {
         "faster?",
         ("the GPU", "about the same", "the CPU"),
         {
-            "the GPU": "One digit is very little work, but the step needs some five hundred launches, and each of "
-            "them costs the host 5 µs, however small the work is.",
-            "about the same": "The GPU needs some five hundred launches of 5 µs each. The CPU doesn't need any, "
-            "because it has no queue to fill.",
+            "the GPU": "One digit is very little work. But the step consists of some five hundred small operations, and "
+            "for each of them the CPU has to tell the GPU what to do. That takes 5 µs, however small the work is.",
+            "about the same": "The arithmetic takes little time on either device. But the CPU has to start some five "
+            "hundred operations on the GPU, and each start takes 5 µs.",
         },
         key=either(lambda cpu, gpu: cpu < gpu, "the CPU", "the GPU"),
     ),
@@ -96,7 +96,7 @@ QUESTIONS = {
         "with "
         "the CPU's?",
         (
-            "It is the same, except for the last digits.",
+            "It is the same, except for the last decimal places.",
             "It is a different curve.",
             "It starts elsewhere, and the two meet later.",
         ),
@@ -108,7 +108,7 @@ QUESTIONS = {
         },
         key=either(
             lambda cpu, gpu: np.allclose(cpu[:5], gpu[:5], rtol=1e-2),
-            "It is the same, except for the last digits.",
+            "It is the same, except for the last decimal places.",
             "It is a different curve.",
         ),
     ),
@@ -163,16 +163,15 @@ QUESTIONS = {
         key=lambda on_cpu, on_gpu: about(2, 15, 100, 1000)(on_cpu / on_gpu),
     ),
     "02.q12": Question(
-        "You multiply two matrices of 16 rows and columns. Which device is faster?",
-        ("the CPU", "the GPU", "about the same"),
+        "You multiply two square matrices on the CPU and on the GPU. From how many rows on is the GPU faster?",
+        ("about 16 rows", "about 128 rows", "about 1024 rows"),
         {
-            "the GPU": "There are only 8,192 operations to do. In the time that one launch takes, the CPU does more "
-            "than a million.",
-            "about the same": "There are only 8,192 operations to do. Starting a kernel costs several µs, however "
-            "small the "
-            "matrices are, while the CPU starts at once.",
+            "about 16 rows": "With 16 rows there are only 8,192 operations to do. In the time that one launch takes, the "
+            "CPU does more than a million.",
+            "about 1024 rows": "With 1,024 rows there are two billion operations to do. On the CPU they take a thousand "
+            "times as long as one launch, so the GPU wins much earlier.",
         },
-        key=either(lambda cpu, gpu: cpu < gpu, "the CPU", "the GPU"),
+        key=about(16, 128, 1024, unit=" rows"),
     ),
     "02.q13": Question(
         "1,000 rows of 100 numbers are multiplied, each by its own factor. You can do this in a loop over the rows, "

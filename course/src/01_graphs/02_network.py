@@ -9,10 +9,10 @@ pad
 
 # %% tags=["run", "cover"]
 network = hand.network()                        # it has learned the digits 0 to 4
-image = pad.image[None]                         # a batch of one image
+image = pad.image[None]                         # the network takes many images; here it is one
 label = torch.tensor([pad.label])
 
-probabilities = network(image).softmax(1)[0].detach()
+probabilities = network(image).softmax(1)[0].detach()   # section 9 explains detach()
 guess = probabilities.argmax().item()
 loss = F.cross_entropy(network(image), label)
 print(f"You meant {pad.label}. The network says {guess}.",
@@ -23,7 +23,7 @@ hand.save_digit(pad.image, pad.label);          # the next lessons use it
 # %% [markdown] tags=["explain"]
 # A **tensor** is an array of numbers, that is, a single number, a row (a vector), a table (a matrix), or something with more dimensions, such as an image. A **network** is a formula that turns one tensor into another. The numbers in the formula that we may choose are its **parameters**, and this network has 78,010 of them.
 #
-# The network's ten outputs go through **softmax**, which turns them into ten probabilities that add up to 1. The loss measures how wrong these are, because it is minus the logarithm of the probability of the right digit. If the network were certain and right, the loss would be 0. The shipped 7 got a probability of 0.0015, so its loss is 6.5. That is no surprise, because the network was never taught a 7. (If it read your digit correctly, draw a messier one and run the cell again.)
+# The network's ten outputs go through **softmax**, which turns them into ten probabilities that add up to 1. The loss measures how wrong these are, because it is minus the logarithm of the probability of the right digit. This loss is called **cross-entropy**. If the network were certain and right, it would be 0. The shipped 7 got a probability of 0.0015, so its loss is 6.5. That is no surprise, because the network was never taught a 7. (If it read your digit correctly, draw a messier one and run the cell again.)
 #
 # Now let's do to the network what we did to $w$. We choose one of its parameters, nudge it up and down, and measure the slope of the loss. The picture then shows the loss for larger changes of this one parameter, while all the others stay as they are.
 

@@ -9,7 +9,7 @@
 # z.backward()                                  # line 3
 # ```
 #
-# PyTorch keeps a **graph** of what was computed from what. It has a **node** for each operation, and an arrow for each input of the operation.
+# PyTorch keeps a **graph**, that is, a record of which number was computed from which others.
 
 # %% tags=["predict"]
 q2 = predict("01.q2")
@@ -29,7 +29,7 @@ print("after line 3: x.grad =", x.grad)
 q2.reveal()
 
 # %% [markdown]
-# `grad_fn=<MulBackward0>` is the node, so it exists before anybody calls `backward()`. The next picture shows such a graph as a **dry run**: you see what `backward()` would do, but nothing is changed. Answer the question in the picture first, and then step through it.
+# A graph has a **node** for each operation, and an arrow for each input of the operation. You have just seen a node: `grad_fn=<MulBackward0>` is the node of the product, and it exists before anybody calls `backward()`. The next picture shows such a graph as a **dry run**: you see what `backward()` would do, but nothing is changed. Answer the question in the picture first, and then step through it.
 
 # %% tags=["picture"]
 x = torch.tensor(3.0, requires_grad=True)

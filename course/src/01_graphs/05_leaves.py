@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 5. Leaves
 #
-# Networks usually start with small numbers. Suppose you want a vector `v` of small weights, and you write it in one line, as in the next question. The line looks harmless, but does `v` get its gradient?
+# Networks usually start with small numbers. Suppose you want a vector `v` of small weights, and you write it in one line, as in the next question. Which gradient does `v` get?
 
 # %% tags=["predict"]
 q3 = predict("01.q3")

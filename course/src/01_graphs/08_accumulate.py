@@ -47,9 +47,9 @@ q7.reveal(x)
 # PyTorch on [why gradients are zeroed](https://docs.pytorch.org/tutorials/recipes/recipes/zeroing_out_gradients.html).
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.4: a loop that forgets to clear
+# ### Exercise 01.4: a loop that overshoots
 #
-# `descend` should walk downhill on $(w - 3)^2$, but it overshoots, because one line is missing. Add the line that is needed.
+# `descend` should walk downhill on $(w - 3)^2$, but it goes too far, because one line is missing. Add this line.
 
 # %% tags=["exercise"]
 def descend(start, lr, steps):

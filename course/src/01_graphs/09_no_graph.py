@@ -20,5 +20,7 @@ print("with no_grad():", w)
 #
 # The line `w = w - 0.1 * w.grad` raises no error, which is worse. It creates a new tensor and gives it the name `w`, while the old tensor stays as it was. If a network holds the old tensor, it never notices the step.
 #
+# In section 2 you met another way to leave the graph. `probabilities.detach()` returns a tensor with the same numbers but without a graph, and you need it if you only want to look at the numbers, for example in a plot.
+#
 # **Takeaway:** change weights in place, under `no_grad()`. There are further ways to keep something out of the graph, and [Ways to leave the graph](more/01_ways_out.ipynb) compares them.
 # PyTorch on [locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).

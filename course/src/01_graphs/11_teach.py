@@ -16,7 +16,7 @@ def teach(network, image, label, lr, steps):
 check("01.5", teach)
 
 # %% [markdown]
-# The next cell teaches the network the digit from section 2. If your loop isn't right yet, it uses the kit's loop instead. To see what the lesson costs, we also count how many of 180 other digits from 0 to 4 the network reads correctly, before and after.
+# The next cell teaches the network the digit from section 2. If your loop isn't right yet, it uses the kit's loop instead. To see what the network loses, we also count how many of 180 other digits from 0 to 4 the network reads correctly, before and after.
 
 # %% tags=["run"]
 others, digits = hand.others()
@@ -42,7 +42,7 @@ axes = plots.chances({"before": before, "after": after}, title=f"your {pad.label
 # %% [markdown] tags=["explain"]
 # After forty steps with one image, the probability of the shipped 7 has risen from 0.2 % to 21 %. That is more than for any other digit, so the network now reads it. This is the answer to the question of this lesson: you change *all* 78,010 numbers, each a little, and the gradient says by how much. So no single number was wrong.
 #
-# But look at the other digits, too. After the shipped 7 the network reads 149 of the 180, and before it read 177. It has *forgotten* some of what it knew, because nothing in your loss asked it to keep that. If you try `lr=0.01`, the steps are so long that it forgets nearly everything, which you will prevent in lesson 3.
+# But look at the other digits, too. Before the training, the network read 177 of the 180 correctly. Now that it has learned the shipped 7, it reads only 149. It has *forgotten* some of what it knew, because nothing in your loss asked it to keep that. If you try `lr=0.01`, the steps are so long that it forgets nearly everything, which you will prevent in lesson 3.
 #
 # The last picture shows the whole graph, from the loss back to your pixels. The cell also writes `my_digit.html`, a page that you can send to a friend, because it works without Python.
 
@@ -57,7 +57,7 @@ explorer
 progress("01")
 
 # %% [markdown] tags=["keep", "further"]
-# **Takeaway:** networks learn by repeating a few simple steps: compute the loss, call `backward()`, take a small step down, and clear. [Lesson 2](02_gpu.ipynb) makes it fast, and [lesson 3](03_finetuning.ipynb) teaches the network your hand without forgetting.
+# **Takeaway:** networks learn by repeating a few simple steps: compute the loss, clear, call `backward()`, and take a small step down. [Lesson 2](02_gpu.ipynb) makes it fast, and [lesson 3](03_finetuning.ipynb) teaches the network your handwriting, without forgetting the other digits.
 # PyTorch shows a [whole training](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html).
 #
 # ## Going further

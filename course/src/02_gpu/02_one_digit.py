@@ -1,5 +1,5 @@
 # %% [markdown] tags=["section"]
-# ## 1. One digit: who is faster
+# ## 1. One digit on two devices
 #
 # Let's begin with the network from lesson 1 and your own digit. One training step consists of a forward pass, a backward pass and an update of the weights. You time such a step on the CPU first, and then on the GPU.
 

@@ -42,7 +42,7 @@ q3.reveal(model, weight)
 # %% [markdown] tags=["explain"]
 # **Why.** A tensor cannot move. Instead, `t.to(device)` (or `t.cuda()`) makes a *copy* on the device and returns it. If you don't give the copy a name, it is gone. A module is different, because it is a container: `model.to(device)` gives each of its parameters new memory on the device. The parameters remain the same objects, so an optimizer that was built before keeps working.
 #
-# Next, suppose two operands are on different devices. In the next question, `x` is a vector on the GPU.
+# But what happens if two operands are on different devices? In the next question, `x` is a vector on the GPU.
 
 # %% tags=["predict"]
 q4 = predict("02.q4")

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 5. A training that runs anywhere
 #
-# Now let's train on all 1,437 digits, in batches and for four epochs. We keep 200 of the digits aside as **validation images**. Because the network is never trained on these images, it cannot have learnt them by heart. A `DataLoader` shuffles the other digits and delivers them in batches.
+# Now let's train on the digits, in batches and for four epochs. Of all 1,437, we keep 200 aside as **validation images**. Because the network is never trained on these images, it cannot have learned them by heart. A `DataLoader` shuffles the other 1,237 and delivers them in batches.
 #
 # You train the same network twice, each time from the same seed: first on the CPU, and then on the GPU.
 
@@ -36,7 +36,7 @@ def run(device, epochs=4 if threads_start() else 1):   # a browser is slower
 on_cpu, cpu_losses, cpu_time = run("cpu")
 on_gpu, gpu_losses, gpu_time = run(device)
 
-def share_right(model, device):
+def accuracy(model, device):
     right = 0
     with torch.no_grad():
         for x, y in data.DataLoader(validation_set, batch_size=50):
@@ -45,8 +45,8 @@ def share_right(model, device):
 
 print(f"first loss: {cpu_losses[0]:.3f} on the CPU, {gpu_losses[0]:.3f} on the GPU")
 print(f"the whole training: CPU {cpu_time:.2f} s, GPU {gpu_time:.2f} s")
-right = 100 * share_right(on_gpu, device)
-print(f"validation images read right after the training: {right:.0f} %")
+right = 100 * accuracy(on_gpu, device)
+print(f"validation images read correctly: {right:.0f} %")
 
 # %% tags=["reveal"]
 q8.reveal(cpu_losses, gpu_losses)
@@ -56,7 +56,7 @@ axes = autolab.viz.plot_losses({"on the CPU": cpu_losses, "on the GPU": gpu_loss
 plt.show()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Both trainings do the same arithmetic, only in different places. They have the same seed, the same initial weights and the same batches, so the two curves begin with the same loss. Later the last digits may differ, because the GPU adds numbers in a different order and training makes such small differences grow. On a real GPU, even two runs on the same device may differ there.
+# **Why.** Both trainings do the same arithmetic, only in different places. They have the same seed, the same initial weights and the same batches, so the two curves begin with the same loss. Later the last decimal places may differ, because the GPU adds numbers in a different order and training makes such small differences grow. On a real GPU, even two runs on the same device may differ there.
 #
 # In this model, the GPU is not quite three times as fast here. In [When a GPU is fast](more/02_speed.ipynb) you will find work for which it is fifteen times as fast. There are two reasons for the difference: `loss.item()` makes the host wait in every step, and 64 small digits don't give each kernel much to do. Larger batches would need less time per digit. But they also mean fewer steps per epoch, so you would have to look for a new learning rate.
 #
@@ -64,7 +64,7 @@ plt.show()
 # PyTorch on [`DataLoader`](https://docs.pytorch.org/docs/stable/data.html) and
 # [reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html).
 #
-# What does the trained network make of your own digit? Remember that none of the 1,437 digits is in your handwriting.
+# And what does the trained network read in your own digit? Remember that none of the 1,437 digits is in your handwriting.
 
 # %% tags=["picture"]
 with torch.no_grad():

@@ -15,7 +15,7 @@
 #
 # ### Exercise 02.14: a LeNet on the GPU
 #
-# Write `train_lenet(images, labels, device)`. It builds the network, trains it on the device until it reads at least nine of ten of the images, and returns a pair: the model, and a list with the loss of each step as a plain number. The checker tries it with 8 images, so it takes a few seconds. Then train your LeNet on the 1,237 images of section 5, and count how many of the 200 validation images it reads.
+# Write `train_lenet(images, labels, device)`. It builds the network, trains it on the device until it reads at least nine out of ten images correctly, and returns a pair: the model, and a list with the loss of each step as a plain number. The checker tries it with 8 images, so it takes a few seconds. Then train your LeNet on the 1,237 images of section 5, and count how many of the 200 validation images it reads.
 
 # %% tags=["exercise"]
 train_lenet = ...           # replace this line by your class and your function
@@ -42,7 +42,7 @@ print("written:", shown.to_html("my_step.html", title="My training step").name)
 shown
 
 # %% [markdown]
-# `progress("02")` counts what you have solved. In [lesson 3](03_finetuning.ipynb) you will have only ten images of each digit instead of 1,437 images, as is usual in practice, and you will teach the network your own handwriting. If you would rather stay with GPUs, choose one of the notebooks below.
+# `progress("02")` counts what you have solved. In [lesson 3](03_finetuning.ipynb) you will have only ten images of each digit, because in practice there are often so few, and you will teach the network your own handwriting. If you would rather stay with GPUs, choose one of the notebooks below.
 
 # %% tags=["progress"]
 progress("02")

@@ -89,7 +89,7 @@ autolab.explore(loss)
 # %% [markdown] tags=["section"]
 # ## 2. With an optimizer and a module
 #
-# The third way is with an optimizer, which takes over the update and the clearing for the tensors that you hand to it.
+# In the third way you use an optimizer, which takes over the update and the clearing for the tensors that you hand to it.
 
 # %% tags=["code"]
 torch.manual_seed(42)
@@ -104,7 +104,7 @@ for epoch in range(1000):
 print(f"a = {a.item():.4f}, b = {b.item():.4f}")
 
 # %% [markdown]
-# The fourth way is with a **module**, that is, an object that holds weights and knows how to compute with them. `nn.Parameter` is a leaf that requires a gradient, and a module finds all its parameters by itself. Below is a module of your own for the line. (`nn.Linear(1, 1)` is the same module, ready to use.)
+# In the fourth way you use a **module**, that is, an object that holds weights and knows how to compute with them. `nn.Parameter` is a leaf that requires a gradient, and a module finds all its parameters by itself. Below is a module of your own for the line. (`nn.Linear(1, 1)` is the same module, ready to use.)
 
 # %% tags=["code"]
 nn = torch.nn
@@ -145,16 +145,16 @@ except RuntimeError as error:
     outcome = error
 print(outcome)
 
-with torch.no_grad():                   # as nn.init has it
+with torch.no_grad():                   # as nn.init does it
     layer.weight.mul_(0.1)
 
 # %% tags=["reveal"]
 q35.reveal(outcome)
 
 # %% [markdown] tags=["section"]
-# ## 3. What if nobody clears
+# ## 3. A loop without clearing
 #
-# Here is one more prediction about the loop with the graph, in which the gradients are never cleared this time.
+# Let's run the second loop again, but this time without its two lines that clear the gradients.
 
 # %% tags=["predict"]
 q28 = predict("01.q28")
@@ -196,10 +196,10 @@ autolab.compare(two_steps(True), two_steps(False), ("cleared", "not cleared")).s
 # %% [markdown] tags=["explain"]
 # **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$, so it contains all gradients since the start. At the bottom of the valley the last gradient is zero, but the sum is not. The weights therefore keep moving and climb up the other side, until the new gradients have cancelled the old ones and they come back, like a ball that rolls without friction.
 #
-# The four ways end at the same line, up to the last digits. That is what we expect, because they compute the same gradients, and only the amount of work that you do yourself changes. The line is a little off $a = 1$ and $b = 2$, because the noise has moved the best line.
+# The four ways end at the same line, up to the last decimal places. That is what we expect, because they compute the same gradients, and only the amount of work that you do yourself changes. The line is a little off $a = 1$ and $b = 2$, because the noise has moved the best line.
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** every training loop has the same four parts, whoever writes them: forward, clear, `backward()`, step.
+# **Takeaway:** every training loop has the same four parts, whether you or an optimizer does them: forward, clear, `backward()`, step.
 # PyTorch on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).
 
 # %% tags=["progress"]

@@ -26,7 +26,7 @@ for number, operation in enumerate((lambda x: x * 2, torch.exp), start=1):
 q24.reveal(raised)
 
 # %% [markdown]
-# In the picture, open the menu `⋯`, choose *Inspect*, and click a node. You see what the node saved, and at which version. For `exp` that is version 0 of the result.
+# Every tensor has a **version**, which counts its in-place changes; the cell has printed it before and after `add_`. In the picture, open the menu `⋯`, choose *Inspect*, and click a node. You see what the node saved, and at which version. For `exp` that is version 0 of the result.
 
 # %% tags=["picture"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -41,7 +41,7 @@ y.add_(1)
 autolab.explore(y.sum())
 
 # %% [markdown] tags=["explain"]
-# **Why.** Every tensor has a **version**, which counts its in-place changes. A node writes down the version of each tensor that it saves, and compares it when it needs the tensor. Here `exp` saved its result at version 0, because $\bar x = \bar y \cdot e^x = \bar y \cdot y$. After `add_` the version is 1, and a gradient computed from the changed result would be wrong by $\bar y \cdot 1$. So you get an error instead of a wrong number. The message tells you *which* tensor was changed ("output 0 of Exp"), which version it has, and which version was expected.
+# **Why.** A node writes down the version of each tensor that it saves, and compares it when it needs the tensor. Here `exp` saved its result at version 0, because $\bar x = \bar y \cdot e^x = \bar y \cdot y$. After `add_` the version is 1, and a gradient computed from the changed result would be wrong by $\bar y \cdot 1$. So you get an error instead of a wrong number. The message tells you *which* tensor was changed ("output 0 of Exp"), which version it has, and which version was expected.
 #
 # `x * 2` doesn't need its result for the gradient, so you may change the result. "In-place changes always break backward" is therefore wrong, just like "calling backward twice always raises an error". **Both depend on what was saved.**
 #
@@ -88,7 +88,7 @@ print("under no_grad(): ", x, "version", x._version)
 q34.reveal(outcome)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A view has no memory of its own. If you change the view, you therefore change the leaf, and PyTorch refuses that too. Views, their base and the result of `detach()` share one version counter. A tensor made by `torch.from_numpy` even shares its memory with NumPy, which brings us to the next question.
+# **Why.** A view has no memory of its own. If you change the view, you therefore change the leaf, and PyTorch refuses that too. Views, their base and the result of `detach()` share one version counter. (The counter above says 2 because Python turns `x[:1] += 1` into two changes: it first changes the view, and then writes the view back into `x`.) A tensor made by `torch.from_numpy` even shares its memory with NumPy, which brings us to the next question.
 
 # %% tags=["predict"]
 q25 = predict("01.q25")

@@ -236,7 +236,7 @@ in_words("01.w11")
 # %% [markdown] tags=["section"]
 # ## 4. Review
 #
-# The first section explained why `where` can produce a NaN, and here is another function with the same problem:
+# You have seen that `where` computes both branches. Programs that work with probabilities often contain the expression of the next question, because the logarithm of 0 doesn't exist.
 
 # %% tags=["predict"]
 q22 = predict("01.q22")

@@ -69,7 +69,7 @@ check("01.6", node_names)
 # %% [markdown] tags=["section"]
 # ## 2. Watch the gradients pass
 #
-# There are two ways to see the gradient of a tensor in the middle of a graph. `retain_grad()` keeps it, and a **hook**, a function of yours, is called as soon as the gradient is complete. But first, let's see what happens without them.
+# Now let's look at the gradients, while they pass through the graph that you know from lesson 1. The next cell goes through it twice, and the question is about the first time.
 
 # %% tags=["predict"]
 q12 = predict("01.q12")
@@ -97,7 +97,9 @@ print("kept: a.grad =", a.grad)
 q12.reveal(kept)
 
 # %% [markdown] tags=["explain"]
-# **Read the order.** The first tensors whose gradients are complete are `z` and then `product`. After that comes `b`, before `a`, because of all nodes that are ready, the engine takes the one that was recorded last. `x` comes at the end, after all three contributions have been added up.
+# **Why.** There are two ways to see the gradient of a tensor in the middle of a graph, and the cell uses both in the second pass. `retain_grad()` keeps the gradient in `.grad`. A **hook** is a function of yours, which is called as soon as the gradient is complete; here it prints the gradient.
+#
+# The printed lines show the order of the pass. The first tensors whose gradients are complete are `z` and then `product`. After that comes `b`, before `a`, because of all nodes that are ready, the engine takes the one that was recorded last. `x` comes at the end, after all three contributions have been added up.
 #
 # A hook can also change the gradient, because the engine passes on what the hook returns. If a hook returns nothing, the gradient stays as it is. `register_hook` gives you a handle, and `handle.remove()` removes the hook again.
 

@@ -38,7 +38,7 @@ print("weights 0, 10, -1:", gradient_for([0.0, 10.0, -1.0]))
 q33.reveal(first_only)
 
 # %% [markdown]
-# If all weights are one, you get the same result as with `y.sum().backward()`. To see what the weights do in general, let's take a function in which every output depends on every input: $y = A x$.
+# If all weights are one, you get the same result as with `y.sum().backward()`. To see what the weights do in general, let's take a function in which every output depends on every input: $y = A x$. The cell also prints its **Jacobian**, which is the table of all partial derivatives $\partial y_i / \partial x_j$, with one row for each output.
 
 # %% tags=["code"]
 A = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0]])
@@ -60,7 +60,7 @@ explorer.ask("x", "grad", id="01.a7")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** The **Jacobian** $J$ of a function is the table of all its partial derivatives, $J_{ij} = \partial y_i / \partial x_j$, with one row for each output. For example, the Jacobian of $y = A x$ is $A$ itself. `backward(gradient=v)` computes $v^\top J$, that is, it weights the rows of the table with $v$ and adds them: $1 \cdot (1, 2) + 10 \cdot (0, -1) + 100 \cdot (3, 1) = (301, 92)$.
+# **Why.** As the cell has printed, the Jacobian $J$ of $y = A x$ is $A$ itself. `backward(gradient=v)` computes $v^\top J$, that is, it weights the rows of the table with $v$ and adds them: $1 \cdot (1, 2) + 10 \cdot (0, -1) + 100 \cdot (3, 1) = (301, 92)$.
 #
 # So `gradient=` is not a factor in front of the result. It is the gradient that *arrives at* `y` from whatever you compute with `y` later. Every node in the middle of a graph receives such a gradient, too. No node ever builds its Jacobian, because the table would be huge. A node only computes $v^\top J$ for the $v$ that arrives.
 
@@ -147,6 +147,7 @@ print(f"largest distance from the cosine: {apart:.6f}")
 sine = {"sin": y.detach().tolist(), "its gradient": x.grad.tolist()}
 axes = autolab.viz.plot_losses(sine, title="The sine and its gradient, from 0 to 2π")
 axes.set(xlabel="place", ylabel="")
+plt.show()
 
 # %% [markdown] tags=["section"]
 # ## 4. The Jacobian of a weight matrix

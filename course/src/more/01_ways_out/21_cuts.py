@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 2. Four ways and an impostor
+# ## 2. Four ways to leave something out
 #
-# These are all the ways to keep something out of the graph:
+# These are the usual ways to keep something out of the graph:
 #
 # | you write | what it does | what it affects |
 # |---|---|---|
@@ -10,7 +10,7 @@
 # | `t.requires_grad_(False)` | No gradient is computed for this leaf any more. It is **frozen**. | this leaf, until you switch it on again |
 # | `t.item()` | It returns a plain Python number. | a single number |
 #
-# There is also `model.eval()`, which changes how some layers compute, for example dropout and batch normalization.
+# In many programs you also find `model.eval()` near `no_grad()`, for example before a network is tested. Does it belong in this table?
 
 # %% tags=["predict"]
 q32 = predict("01.q32")
@@ -56,9 +56,9 @@ except TypeError as error:
 # `torch.no_grad` is a class, but `with` needs an object of this class, which you get with `torch.no_grad()`. (As a decorator, `@torch.no_grad` works with and without brackets.)
 
 # %% [markdown] tags=["section"]
-# ## 3. Frozen in the middle
+# ## 3. Freeze one of three weights
 #
-# Here are three weights in a row, and the one in the middle is frozen. Which of the three weights will get a gradient?
+# Here are three weights in a row. We freeze one of them, and ask what that means for the other two.
 
 # %% tags=["predict"]
 q13 = predict("01.q13")
@@ -80,24 +80,27 @@ arrived = w1.grad is not None
 q13.reveal(arrived)
 
 # %% tags=["picture"]
-w1, w3 = torch.tensor(2.0, requires_grad=True), torch.tensor(4.0, requires_grad=True)
+w1, w2, w3 = (torch.tensor(value, requires_grad=True) for value in (2.0, 5.0, 4.0))
+w1.requires_grad_(False)                        # now w1 is frozen, but not w2
 h1 = w1 * x
 h2 = w2 * h1
 h3 = w3 * h2
 explorer = autolab.explore(h3)
-explorer.ask("w1", "grad", id="01.a5")
+explorer.ask("w2", "grad", id="01.a5")
 explorer
 
 # %% tags=["words"]
 in_words("01.w4")
 
 # %% [markdown] tags=["explain"]
-# **Why.** If you freeze `w2`, only one gradient is missing afterwards, the gradient of `w2` itself. In the picture `w2` is drawn as data, because no gradient flows to it, but its arrow still leads into `h2`. The path from `h3` to `w1` goes through `h2` and `h1`, so it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x$, which was $3 \cdot 5 \cdot 1 = 15$ above. So a frozen weight is still a factor in the computation, although it doesn't learn.
+# **Why.** If you freeze `w2`, only one gradient is missing afterwards, the gradient of `w2` itself. The path from `h3` to `w1` goes through `h2` and `h1`, so it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x$, which was $3 \cdot 5 \cdot 1 = 15$ above. So a frozen weight is still a factor in the computation, although it doesn't learn.
+#
+# In the picture `w1` is frozen instead. Nothing before `h2` requires a gradient now, so `h1` leaves no node behind and is drawn as data. Its value is still a factor: $\bar w_2 = w_3 \cdot h_1 = 4 \cdot 2 = 8$.
 
 # %% [markdown] tags=["section"]
-# ## 4. Three habits that lose gradients
+# ## 4. Three habits that raise no error
 #
-# Each of the following habits is common, and none of them raises an error. The first one is to switch on the flag at the end.
+# Each of the following habits is common, and each of them does harm without an error. The first one is to switch on the flag at the end.
 
 # %% tags=["predict"]
 q14 = predict("01.q14")
@@ -210,14 +213,14 @@ in_words("01.w10")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.15: which of them still learn
 #
-# `w` and `v` are leaves that require a gradient, `frozen` is a leaf that doesn't, and `model` is a linear layer. Imagine that `y` is the expression in each row and that you call `y.backward()`. Decide without running anything whether `w.grad` is filled afterwards, and write `True` if it is and `False` if it stays `None`.
+# `w` and `v` are leaves that require a gradient, and `model` is a linear layer. Imagine that `y` is the expression in each row and that you call `y.sum().backward()`. Decide without running anything whether `w.grad` is filled afterwards, and write `True` if it is and `False` if it stays `None`.
 
 # %% tags=["exercise"]
 learns = {
     "w.detach() * w": ...,
     "torch.tensor(w.item()) * v": ...,
     "model.eval()(w)": ...,
-    "frozen * (w * 3)": ...,
+    "torch.stack([w, v])": ...,
     "(w * 3).detach().requires_grad_()": ...,
     "sum([w * 2, w * 3])": ...,
 }

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Pictures of clothes
 #
-# Many tutorials train on Fashion-MNIST, a collection of 70,000 small photographs of clothes by a fashion company. It has to be downloaded, so this notebook uses drawings instead, which look similar: six kinds of clothes, each drawn 150 times with its own width, turn, shade and noise.
+# Many tutorials train on Fashion-MNIST, a collection of 70,000 small photographs of clothes by a fashion company. It has to be downloaded, so this notebook uses drawings instead, which look similar: six kinds of clothes, each drawn 150 times with its own width, rotation, shade and noise.
 
 # %% tags=["code"]
 images, labels = clothes(900, seed=0)               # to train on
@@ -88,7 +88,7 @@ def read_right(model, device):
         return (model(unseen.to(device)).argmax(1).cpu() == answers).sum().item()
 
 # %% tags=["code"]
-print(f"before the training: {read_right(LeNet(), 'cpu')} of {len(answers)} read right")
+print(f"before the training: {read_right(LeNet(), 'cpu')} of {len(answers)} read correctly")
 _, cpu_losses = train("cpu")
 model, gpu_losses = train("cuda")
 for device in ("cpu", "cuda"):
@@ -97,8 +97,8 @@ for device in ("cpu", "cuda"):
 # %% tags=["code"]
 for epoch, (a, b) in enumerate(zip(cpu_losses, gpu_losses), start=1):
     print(f"epoch {epoch}: loss {a:.1f} on the CPU, {b:.1f} on the GPU")
-share = 100 * read_right(model, "cuda") // len(answers)
-print(f"unseen pictures read right after the training: at least {share} %")
+correct = 100 * read_right(model, "cuda") // len(answers)
+print(f"unseen pictures read correctly: at least {correct} %")
 
 # %% tags=["picture"]
 with torch.no_grad():
@@ -116,7 +116,7 @@ plt.show()
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** The losses on both devices are the same, because the same arithmetic is done with the same seed. With 32 pictures in a step, the modelled GPU is slower than the CPU, because LeNet is small and each launch has little to do. With 300 pictures in a step it is faster.
 #
-# The table of the answers also shows which kinds look alike to the network. Stop the training after four epochs, for example, and compare the rows of the T-shirt and the pullover: they differ only in their sleeves.
+# The table of the answers also shows which kinds look alike to the network. For example, train with `model, _ = train("cuda", epochs=4)`, run the cell with the table again, and compare the rows of the T-shirt and the pullover. These two differ only in their sleeves, so the network still mixes them up.
 #
 # **Takeaway:** a training script runs on either device if only the model and the batches name it.
 # PyTorch has the same script in its [quickstart](https://docs.pytorch.org/tutorials/beginner/basics/quickstart_tutorial.html).

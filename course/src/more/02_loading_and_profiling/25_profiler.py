@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 2. Who took the time
+# ## 2. Where the time goes
 #
-# You no longer have to guess where the time goes, because the **profiler** records it. For each call, it notes how long the host was busy and which kernels the call launched on the GPU. Let's profile one training step of the course's network, with 16 digits:
+# You don't have to guess which part of a program is slow, because the **profiler** records it. For each call, it notes how long the host was busy and which kernels the call launched on the GPU. Let's profile one training step of the course's network, with 16 digits:
 
 # %% tags=["predict"]
 q19 = predict("02.q19")

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # NumPy, modules and devices
 #
-# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 28 minutes. You can skip it, because no other notebook needs it.
+# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 28 minutes. A program that runs on the CPU can still fail on a GPU, because NumPy can't read the GPU's memory, or because a tensor was left behind when its module moved. Here you meet both cases.
 
 # %% tags=["setup", "colab"]
 

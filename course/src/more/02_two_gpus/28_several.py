@@ -154,7 +154,7 @@ def average_weighted(models, sizes):
 check("02.12", average_weighted)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** each replica computes gradients for its part of the batch, and all replicas use their mean, which pays off if each part is large.
+# **Takeaway:** each replica computes gradients for its part of the batch, and all replicas use the mean of these gradients, which pays off if each part is large.
 # PyTorch on [distributed data parallel](https://docs.pytorch.org/docs/stable/notes/ddp.html).
 
 # %% tags=["progress"]
