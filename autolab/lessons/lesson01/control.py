@@ -208,7 +208,7 @@ FREES = {
 
 twice = Exercise(
     id="01.10",
-    title="Which ones raise the second time",
+    title="Which ones fail the second time",
     **asked_of(FREES),
     hints=(
         "The second backward() raises an error if a saved tensor is missing. So ask for each expression whether its "

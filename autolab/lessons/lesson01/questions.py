@@ -115,12 +115,12 @@ QUESTIONS = {
     "01.q10": Question(
         "You compute two losses with one network, call `backward()` for each, and don't clear anything in between. Then "
         "you take one step. Which loss does this step make smaller?",
-        ("the second one", "their sum", "their mean", "none: backward twice is an error"),
+        ("the second one", "their sum", "their mean", "none, because the second backward() fails"),
         {
             "the second one": "That would be true if backward() overwrote .grad. But it adds, so .grad contains both "
             "gradients.",
             "their mean": "For a mean, the sum would have to be divided by 2. But backward() only adds.",
-            "none: backward twice is an error": "Each loss has a graph of its own, so nothing is missing in the second "
+            "none, because the second backward() fails": "Each loss has a graph of its own, so nothing is missing in the second "
             "one.",
         },
         key="their sum",
@@ -164,8 +164,9 @@ QUESTIONS = {
         "error, you write `loss.requires_grad = True` before it. Now it runs. What is `w.grad`?",
         ("30", "None", "0"),
         {
-            "30": "That would be the gradient if the operations between w and loss had been recorded. They were not.",
-            "0": "A zero would say that w has no influence on the loss. But nothing was computed for w at all.",
+            "30": "That would be the gradient if the operations between w and loss had been recorded. But under no_grad() they "
+            "were not.",
+            "0": "A zero would say that w has no influence on the loss. But backward() never reached w, so nothing was computed for it.",
         },
     ),
     "01.q15": Question(
@@ -203,7 +204,7 @@ QUESTIONS = {
         ("1", "6", "a (3, 2) tensor of ones"),
         {
             "1": "b was added in six places. Each of them is a path, and each path contributes 1.",
-            "a (3, 2) tensor of ones": "Six ones did arrive. But b is a single number, so its gradient is their sum.",
+            "a (3, 2) tensor of ones": "The gradient that arrives does consist of six ones. But b is a single number, so its gradient is their sum.",
         },
     ),
     "01.q19": Question(
@@ -313,24 +314,24 @@ QUESTIONS = {
         key=either(lambda rises: rises > 10, "it swings up and down", "it falls faster"),
     ),
     "01.q29": Question(
-        "In a training loop, which tensors' `.grad` has to be cleared between two steps?",
-        ("every tensor's", "the leaves' that are trained", "the loss's"),
+        "In a training loop, what do you have to clear between two steps?",
+        ("the .grad of every tensor", "the .grad of the trained leaves", "the .grad of the loss"),
         {
-            "every tensor's": "Intermediate results don't keep a gradient, and the next forward pass creates new ones "
+            "the .grad of every tensor": "Intermediate results don't keep a gradient, and the next forward pass creates new ones "
             "anyway.",
-            "the loss's": "The loss is a new tensor in every step. Only the leaves live on from one step to the next.",
+            "the .grad of the loss": "The loss is a new tensor in every step. Only the leaves live on from one step to the next.",
         },
-        key="the leaves' that are trained",
+        key="the .grad of the trained leaves",
     ),
     "01.q30": Question(
         "X has the shape (2, 3). `X.view(3, 2)` and `X.permute(1, 0)` both have the shape (3, 2). Are they equal?",
-        ("yes", "no: view reads on row by row", "no: view makes a copy"),
+        ("yes", "no, because view keeps the order in memory", "no, because view makes a copy"),
         {
             "yes": "Both contain the same six numbers, but in a different order: permute exchanges rows and columns, "
             "while view keeps reading row by row.",
-            "no: view makes a copy": "Neither of them copies. Both show the memory of X.",
+            "no, because view makes a copy": "Neither of them copies. Both show the memory of X.",
         },
-        key="no: view reads on row by row",
+        key="no, because view keeps the order in memory",
     ),
     "01.q31": Question(
         "A network gives 100 predictions of shape (100, 1). The targets y have the shape (100,). What is the shape of "
@@ -365,11 +366,15 @@ QUESTIONS = {
     ),
     "01.q34": Question(
         "x = [1., 2.] is a leaf that requires a gradient, and `part = x[:1]`. What does `part += 1` do?",
-        ("x is [2., 2.], and a result now", "part is [2.], and x stays as it is", "an error"),
+        (
+            "x becomes [2., 2.], and is no longer a leaf",
+            "part becomes [2.], but x stays as it is",
+            "an error",
+        ),
         {
-            "x is [2., 2.], and a result now": "Then the leaf that the gradient belongs to would be gone, so PyTorch "
+            "x becomes [2., 2.], and is no longer a leaf": "Then the leaf that the gradient belongs to would be gone, so PyTorch "
             "refuses the change.",
-            "part is [2.], and x stays as it is": "part has no memory of its own. It shows a part of the memory of x.",
+            "part becomes [2.], but x stays as it is": "part has no memory of its own. It shows a part of the memory of x.",
         },
         key=lambda seen: "an error" if isinstance(seen, Exception) else str(seen),
     ),
@@ -377,13 +382,13 @@ QUESTIONS = {
         "`layer = nn.Linear(1, 1)`, and then `layer.weight.mul_(0.1)`. What happens?",
         (
             "the weight is ten times smaller",
-            "the weight is a result, and no longer a leaf",
+            "the weight is no longer a leaf",
             "an error",
         ),
         {
             "the weight is ten times smaller": "That would happen under no_grad(). Outside of it the change would be part "
             "of the graph, and the leaf would be gone.",
-            "the weight is a result, and no longer a leaf": "Then no optimizer could train the weight, and you would not "
+            "the weight is no longer a leaf": "Then no optimizer could train the weight, and you would not "
             "notice. So PyTorch refuses the change.",
         },
         key=lambda seen: (
@@ -459,12 +464,12 @@ WORDS = {
         "Which of detach(), no_grad(), requires_grad_(False) and eval() can lose a gradient that you need? How would you "
         "notice, if there is no error?",
         "detach() loses it for one use, no_grad() for a block of code, and requires_grad_(False) for one leaf. eval() "
-        "loses nothing. A lost gradient stays None, whatever you switch on later, and whatever NumPy or item() took out "
-        "is missing without a message. So look at .grad after the first backward().",
+        "loses nothing. You can't get a lost gradient back if you switch on a flag later. And if NumPy or item() took a "
+        "number out, its path is missing without a message. So look at .grad after the first backward().",
     ),
     "01.w11": Words(
         "A friend says: 'Calling backward twice always fails, so use retain_graph=True.' What do you answer?",
-        "It only fails if a node needs what it saved, because the first pass has freed that. A sum, for example, saves "
+        "It only fails if a node needs its saved tensors, because the first pass has freed them. A sum, for example, saves "
         "nothing. And if two results share a part of the graph, you can add them and call backward() once, which needs "
         "no extra memory.",
     ),

@@ -88,12 +88,12 @@ predicted = Exercise(
         ),
         Mistake(
             lambda b, n: kernel_time(b, n, join=lambda x, y: x),
-            "Only the bytes are counted. But for a product of matrices, for example, the "
+            "You only counted the bytes. But for a product of matrices, for example, the "
             "operations take longer.",
         ),
         Mistake(
             lambda b, n: kernel_time(b, n, join=lambda x, y: y),
-            "Only the operations are counted. But for a sum of matrices, for example, the bytes "
+            "You only counted the operations. But for a sum of matrices, for example, the bytes "
             "take longer.",
         ),
         Mistake(
@@ -159,7 +159,7 @@ together = Exercise(
     mistakes=(
         Mistake(
             lambda model, x, device: (model.to(device), x.to(device), model(x))[-1],
-            "x.to(device) makes a copy on the device, but nobody keeps it, so x itself is still "
+            "x.to(device) makes a copy on the device, but you don't keep it, so x itself is still "
             "where it was. Keep the copy: x = x.to(device).",
         ),
         Mistake(

@@ -265,11 +265,11 @@ QUESTIONS = {
         "The network does one training step on the GPU, with 16 digits. Which is busy longer, the host with "
         "launching or the "
         "GPU with computing?",
-        ("the host", "the GPU", "both the same time"),
+        ("the host", "the GPU", "both equally long"),
         {
             "the GPU": "The kernels are short, so the GPU finishes each of them before the host has launched the "
             "next one.",
-            "both the same time": "The GPU only works while a kernel runs. The kernels are short, so most of the "
+            "both equally long": "The GPU only works while a kernel runs. The kernels are short, so most of the "
             "time it waits for the next launch.",
         },
         key=either(lambda host, gpu: host > gpu, "the host", "the GPU"),
@@ -306,11 +306,11 @@ QUESTIONS = {
         "The network is checkpointed in two halves. What changes, compared with the plain network?",
         (
             "the same gradients, less memory, more time",
-            "other gradients, less memory, more time",
+            "different gradients, less memory, more time",
             "the same gradients, less memory, the same time",
         ),
         {
-            "other gradients, less memory, more time": "The values are recomputed from the same numbers, by the same "
+            "different gradients, less memory, more time": "The values are recomputed from the same numbers, by the same "
             "operations, so they are the same.",
             "the same gradients, less memory, the same time": "The values that were not saved have to be computed a "
             "second time, and this takes time.",
@@ -318,7 +318,7 @@ QUESTIONS = {
         key=either(
             lambda same: same,
             "the same gradients, less memory, more time",
-            "other gradients, less memory, more time",
+            "different gradients, less memory, more time",
         ),
     ),
     "02.q22": Question(
@@ -335,14 +335,14 @@ QUESTIONS = {
         "You multiply the loss by 65,536 before the backward pass, and then divide the gradient by 65,536, in "
         "`float32`. What "
         "do you get?",
-        ("the gradient of float32, within 1 %", "still zero", "65,536 times too large"),
+        ("the float32 gradient, within 1 %", "still zero", "65,536 times too large"),
         {
             "still zero": "The gradient became zero because it was too small for a `float16`. After the "
             "multiplication, it is large enough.",
             "65,536 times too large": "You multiply at the beginning and divide by the same number at the end. In "
             "between, the chain rule only multiplies, so the factor stays a factor.",
         },
-        key=either(lambda close: close, "the gradient of float32, within 1 %", "still zero"),
+        key=either(lambda close: close, "the float32 gradient, within 1 %", "still zero"),
     ),
     "02.q24": Question(
         "Each of two replicas has half of the batch, and computes the mean loss of its half. What is the gradient of "
@@ -386,9 +386,9 @@ WORDS = {
     "02.w3": Words(
         "According to a friend's clock, a product of two matrices of 1,000 rows takes 5 µs on the GPU. What did the "
         "clock measure?",
-        "It measured the launch. The host put the product into the queue and read the clock, when the GPU had only "
-        "just begun. "
-        "If your friend calls synchronize() before reading the clock, both times, it shows the time of the work.",
+        "It measured the launch. The host put the product into the queue and read the clock when the GPU had only "
+        "just begun. If your friend calls synchronize() each time before reading the clock, the clock shows the time of "
+        "the work.",
     ),
     "02.w4": Words(
         "A loss is a single number. How can a list of a hundred losses fill the memory of a GPU?",

@@ -308,7 +308,7 @@ moving = Exercise(
         ),
         Mistake(
             _not_kept,
-            "x.to(device) makes a copy, but nobody keeps it. Yield the copies instead of x and y.",
+            "x.to(device) makes a copy, but you don't keep it. Yield the copies instead of x and y.",
         ),
         Mistake(
             _first_only,
@@ -401,7 +401,7 @@ profiled = Exercise(
         Mistake(
             lambda rows: bottleneck(rows, waiting=True),
             "You added own times, which is correct. But the host's own times include "
-            "cudaDeviceSynchronize, and that is standing still. Leave those rows out.",
+            "cudaDeviceSynchronize, in which the host only waits. Leave those rows out.",
         ),
         Mistake(
             lambda rows: bottleneck(rows, kernels=True),

@@ -121,7 +121,7 @@ anywhere = Exercise(
         ),
         Mistake(
             lambda m, b, o, d: train_epoch(m, b, o, d, clear=False),
-            "Nobody clears the gradients, so they add up from batch to batch. Call "
+            "You don't clear the gradients, so they add up from batch to batch. Call "
             "optimizer.zero_grad() before the backward pass.",
         ),
         Mistake(

@@ -5,7 +5,7 @@
 #
 # **Which of its 78,010 numbers would you change so that it reads your 7, and by how much?**
 #
-# Nobody could answer that by hand, but one call, `loss.backward()`, answers it for all 78,010 numbers at once. In this lesson you find out how it does that, and at the end you teach the network your own digit with a few lines of code.
+# By hand you would need years for that, but one call, `loss.backward()`, answers it for all 78,010 numbers at once. In this lesson you find out how it does that, and at the end you teach the network your own digit with a few lines of code.
 #
 # You need Python, and the chain rule from school: the derivative of $f(g(x))$ is $f'(g(x)) \cdot g'(x)$. Everything else is explained when we need it, and the [glossary](glossary.md) collects the terms. The lesson takes about 90 minutes, which you don't have to spend in one sitting, because your answers are kept.
 #

@@ -11,7 +11,7 @@
 # | momentum | Each step also contains a part of the step before, like a rolling ball that keeps its speed. |
 # | cross-entropy | This loss for classes is small if the network gives the right class a high probability. |
 #
-# The network is made of **convolutions**, which slide a small window of weights over the image. At every place, the window multiplies each number under it by a weight and adds up the products, so each place gives one number of the result. Step through the example below, and then switch to *backward*. The window `edge` gives large results where the image is dark on the right and light on the left, that is, at a vertical edge. The first layer of your network has sixteen such windows of 5 by 5 weights. Nobody chose these weights by hand, because gradient descent found them.
+# The network is made of **convolutions**, which slide a small window of weights over the image. At every place, the window multiplies each number under it by a weight and adds up the products, so each place gives one number of the result. Step through the example below, and then switch to *backward*. The window `edge` gives large results where the image is dark on the right and light on the left, that is, at a vertical edge. The first layer of your network has sixteen such windows of 5 by 5 weights. These weights were not chosen by hand, because gradient descent found them.
 
 # %% tags=["picture"]
 small_image = [[0, 0, 1, 0], [0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 1, 0]]

@@ -29,7 +29,7 @@ check("02.14", train_lenet)
 # %% [markdown] tags=["end"]
 # ## Your result, and a page to show
 #
-# The next cell writes a web page with one training step on the GPU, for a batch of your digit and 31 others. Anybody can step through it in a browser, without Python. For example, send it to a friend who believes that GPUs are always fast, and ask where the gaps come from.
+# The next cell writes a web page with one training step on the GPU, for a batch of your digit and 31 others. You can step through it in any browser, without Python. For example, send it to a friend who believes that GPUs are always fast, and ask where the gaps come from.
 
 # %% tags=["picture", "look"]
 with autolab.record_devices() as my_step:

@@ -88,7 +88,7 @@ print("under no_grad(): ", x, "version", x._version)
 q34.reveal(outcome)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A view has no memory of its own. If you change the view, you therefore change the leaf, and PyTorch refuses that too. Views, their base and the result of `detach()` share one version counter. (The counter above says 2 because Python turns `x[:1] += 1` into two changes: it first changes the view, and then writes the view back into `x`.) A tensor made by `torch.from_numpy` even shares its memory with NumPy, which brings us to the next question.
+# **Why.** A view has no memory of its own. If you change the view, you therefore change the leaf, and PyTorch refuses that too. Views, their base and the result of `detach()` share one version counter. Above, it says 2, because Python turns `x[:1] += 1` into two changes: it changes the view, and then it writes the view back into `x`. A tensor made by `torch.from_numpy` even shares its memory with NumPy, which brings us to the next question.
 
 # %% tags=["predict"]
 q25 = predict("01.q25")

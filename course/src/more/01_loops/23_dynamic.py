@@ -214,7 +214,7 @@ shared = x * x
 print("in one pass:     ", x.grad)
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.10: which ones raise the second time
+# ### Exercise 01.10: which ones fail the second time
 #
 # `x` is a vector that requires a gradient, and `y` is the expression in each row. Imagine that you call `y.backward(gradient=…)` twice, and decide, without running the expression, whether the second call raises an error. If it does, write `True`, and otherwise `False`.
 

@@ -183,7 +183,7 @@ for i in range(3):
 plt.show()
 
 # %% [markdown]
-# In a layer with a bias, $y = W x + b$, and a loss comes after it. Then the chain rule has two factors: the gradient of the loss with respect to $y$, and the Jacobian of the layer. Let's compute both with `jacobian`, multiply them, and compare the products with what `backward()` has stored.
+# A layer usually has a bias too, so it computes $y = W x + b$, and a loss is computed from $y$. Then the chain rule has two factors: the gradient of the loss with respect to $y$, and the Jacobian of the layer. Let's compute both with `jacobian`, multiply them, and compare the products with what `backward()` has stored.
 
 # %% tags=["code"]
 target, b = torch.tensor([0.3, 0.4, 0.3]), torch.ones(3, requires_grad=True)

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Loading data and profiling
 #
-# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 34 minutes. A GPU can only be as fast as its data arrive. Here you move data to the GPU in several ways, and then let a profiler tell you where the time of a training step goes.
+# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 34 minutes. A GPU can't compute faster than its data arrive. Here you move data to the GPU in several ways, and then let a profiler tell you where the time of a training step goes.
 
 # %% tags=["setup", "colab"]
 

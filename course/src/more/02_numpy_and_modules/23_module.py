@@ -36,7 +36,7 @@ net.mean = net.mean.to(device)
 autolab.explore(net(torch.ones(1, 2, device=device)).sum())
 
 # %% [markdown] tags=["explain"]
-# **Why.** In the picture we have moved the mean by hand, so the module works. By itself, `.to()` moves everything that a module has registered: its parameters, its submodules and its **buffers**. A buffer is a tensor that belongs to the module but isn't trained, for example the mean of the data. The module doesn't know a tensor in a plain attribute, so it leaves that tensor behind. If you write `register_buffer("mean", mean)` instead, the tensor moves with the module and is saved with the weights.
+# **Why.** `.to()` moves everything that a module has registered: its parameters, its submodules and its **buffers**. A buffer is a tensor that belongs to the module but isn't trained, for example the mean of the data. The module doesn't know a tensor in a plain attribute, so it leaves that tensor behind. If you write `register_buffer("mean", mean)` instead, the tensor moves with the module and is saved with the weights. (For the picture, we moved the mean by hand, because the module would fail otherwise.)
 #
 # Tensors that `forward` creates need the right device too. `torch.zeros(3)` is always on the CPU. However, `x.new_zeros(3)`, `torch.zeros_like(x)` and `torch.zeros(3, device=x.device)` create their result on the device of `x`.
 
