@@ -179,7 +179,7 @@ def start_page(folder: Path) -> str:
     if name and not worked:
         lines += [
             translate(
-                "A wrong guess costs nothing: what you predicted wrongly is what you will remember."
+                "You predict before you run. A wrong guess costs nothing, and you remember best what surprised you."
             ),
             "",
         ]
@@ -187,7 +187,7 @@ def start_page(folder: Path) -> str:
         lines += _entry(folder, number)
     lines += [*_news(folder, numbers), *_others(folder, numbers), _about_the_inventory(), ""]
     there = (folder / "glossary.md").is_file()
-    words = [translate("The [glossary](glossary.md) explains the words.")] if there else []
+    words = [translate("The [glossary](glossary.md) explains the terms.")] if there else []
     kept = translate(
         "Your answers are kept where Python runs: on your computer, or on your class's server."
     )
@@ -210,7 +210,7 @@ def _entry(folder: Path, number: str) -> list[str]:
         if (folder / picture).is_file()
         else []
     )
-    last = max((e.time[:10] for e in events() if _of(e, number)), default=translate("not begun"))
+    last = max((e.time[:10] for e in events() if _of(e, number)), default=translate("none yet"))
     solved, exercises, predicted, questions = overview(number, _ids_in(folder / core) or None)
     counts = [
         translate("Exercises solved: {solved} of {exercises}.", solved=solved, exercises=exercises),

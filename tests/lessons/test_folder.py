@@ -185,7 +185,7 @@ def test_one_begins_on_the_start_page_and_comes_back_to_the_lesson(lesson, mine)
     copy(lesson, mine)
     assert folders.start_page(mine) == folders.START
     page = (mine / folders.START).read_text()
-    assert "## [a title](01_graphs.ipynb)" in page and "Last visit: not begun." in page
+    assert "## [a title](01_graphs.ipynb)" in page and "Last visit: none yet." in page
     assert "**Begin with [a title](01_graphs.ipynb)**" in page
     assert "Exercises solved: 0 of 16. Predictions made: 0 of 36." in page
     progress.record("prediction", "01.q9", given="12", right=True)

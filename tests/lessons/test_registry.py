@@ -72,7 +72,7 @@ def test_a_course_of_ones_own_is_copied_and_counted(own, tmp_path, capsys):
     names = {path.name for path in mine.iterdir()}
     assert {"my_lesson.ipynb", "my_lesson.py", "07_more.ipynb", "data.csv"} <= names
     page = (mine / "start.md").read_text()
-    assert "(my_lesson.ipynb)" in page and "not begun" in page
+    assert "(my_lesson.ipynb)" in page and "none yet" in page
     assert "Exercises solved: 0 of 1. Predictions made: 0 of 1." in page
     assert "Other notebooks" not in page and "glossary" not in page
     check("my.1", lambda x: 2 * x)

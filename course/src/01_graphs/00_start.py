@@ -3,7 +3,7 @@
 #
 # A network has learned to read the digits 0 to 4. You show it a 7, and it answers 1, because it has never seen a 7 before.
 #
-# **Which of its 78,010 numbers would you change so that it reads your 7, and by how much?**
+# **Which of the network's 78,010 numbers would you change so that it reads your 7, and by how much?**
 #
 # By hand you would need years for that, but one call, `loss.backward()`, answers it for all 78,010 numbers at once. In this lesson you find out how it does that, and at the end you teach the network your own digit with a few lines of code.
 #

@@ -3,7 +3,7 @@
 #
 # In [lesson 1](01_graphs.ipynb) forty steps changed all 78,010 numbers of a network a little, so that it reads your digit better. But 1,437 more digits are waiting, and one pass over them is only the beginning. So now the training has to become fast, and for that people buy a GPU.
 #
-# **How much faster is it, and what does that depend on?** In this lesson you measure it with the same network and the same digits, and you meet the mistakes that you can only make with a GPU. At the end you write a network and its training yourself, from an empty cell.
+# **How much faster is a GPU, and what does that depend on?** In this lesson you measure it with the same network and the same digits, and you meet the mistakes that you can only make with a GPU. At the end you write a network and its training yourself, from an empty cell.
 #
 # **You don't need a GPU**, because this notebook simulates one if your computer has none. The lesson takes about 110 minutes, and the last section alone takes 20. After it come shorter notebooks that go further. Each of them answers one question, so you can skip any of them. The exercises are numbered through all of these notebooks, so some numbers are missing here. If you get stuck in an exercise, `hint("02.2")` gives you a hint, and the [glossary](glossary.md) collects the terms.
 

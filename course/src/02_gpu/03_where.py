@@ -74,7 +74,7 @@ q4.reveal(wrong)
 autolab.explain(mismatch)
 
 # %% [markdown]
-# If you thought that `x.to(device)` moves `x`, you were picturing the engine below. It is a **specimen**, that is, our engine with exactly one rule changed. Here the rule is that `.to()` changes the tensor itself. Change the program until both engines print the same, and then explain what you had to change.
+# If you thought that `x.to(device)` moves `x`, you were picturing the engine below. It is a **specimen**, that is, our engine with exactly one rule changed. Here the rule is that `.to()` changes the tensor itself. Change the program until both engines print the same, and then explain what you had to change. A good strategy is to change one line at a time, and to ask each time which tensor the last line looks at.
 
 # %% tags=["catch"]
 def program():

@@ -49,7 +49,7 @@ DeviceExplorer(queue)
 # **Takeaway:** a GPU's work is only put into a queue, so synchronise before you read the clock, both at the start and at the end.
 # PyTorch on [asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution).
 #
-# If you trusted the first clock, you were picturing the engine below, in which the host waits for every operation. Change the program until both engines print about the same time.
+# If you trusted the first clock, you were picturing the engine below, in which the host waits for every operation. Change the program until both engines print about the same time. To find the right place for your change, ask yourself what is still in the queue when the clock is read.
 
 # %% tags=["catch"]
 def measured():

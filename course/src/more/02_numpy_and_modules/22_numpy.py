@@ -82,7 +82,7 @@ DeviceExplorer(to_numpy)
 # So the same line shares memory on one machine and copies on another. If you always need a copy, ask for it with `.clone()` or `.copy()`.
 
 # %% [markdown]
-# Many people believe that `from_numpy` copies the array, or that NumPy can read a GPU. The next two cells contain an engine for each of these beliefs. In each program, change one line so that our engine and the engine of the belief agree.
+# Many people believe that `from_numpy` copies the array, or that NumPy can read a GPU. The next two cells contain an engine for each of these beliefs. In each program, change one line so that our engine and the engine of the belief agree. It helps to ask for each line whether it copies the numbers or only gives them another name.
 
 # %% tags=["catch"]
 def from_array():
