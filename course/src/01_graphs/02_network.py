@@ -12,7 +12,7 @@ network = hand.network()                        # it has learned the digits 0 to
 image = pad.image[None]                         # the network takes many images; here it is one
 label = torch.tensor([pad.label])
 
-probabilities = network(image).softmax(1)[0].detach()   # section 9 explains detach()
+probabilities = network(image).softmax(1)[0].detach()     # detach(): section 9
 guess = probabilities.argmax().item()
 loss = F.cross_entropy(network(image), label)
 print(f"You meant {pad.label}. The network says {guess}.",

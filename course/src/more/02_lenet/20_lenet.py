@@ -88,7 +88,7 @@ def read_right(model, device):
         return (model(unseen.to(device)).argmax(1).cpu() == answers).sum().item()
 
 # %% tags=["code"]
-print(f"before the training: {read_right(LeNet(), 'cpu')} of {len(answers)} read correctly")
+print(f"before the training: {read_right(LeNet(), 'cpu')} of {len(answers)} correct")
 _, cpu_losses = train("cpu")
 model, gpu_losses = train("cuda")
 for device in ("cpu", "cuda"):
