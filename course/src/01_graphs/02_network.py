@@ -9,7 +9,7 @@ pad
 
 # %% tags=["run", "cover"]
 network = hand.network()                        # it has learned the digits 0 to 4
-image = pad.image[None]                         # the network takes many images; here it is one
+image = pad.image[None]                         # here it takes one image at a time
 label = torch.tensor([pad.label])
 
 probabilities = network(image).softmax(1)[0].detach()     # detach(): section 9
