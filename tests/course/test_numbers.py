@@ -113,13 +113,14 @@ def test_number_in_the_prose(words, said, computed):
 
 def test_quadratic_goes_where_the_prose_says():
     assert "which is zero at $x = -2/3$" in PROSE and "zero at $x = -1/3$" in PROSE
-    assert "stayed at 0.5, and the lowest value is 0.3333" in PROSE
+    assert "stopped at 0.5, although its lowest value is 0.3333" in PROSE
     height = lambda x: (3 * x**2 + 2 * x + 1) / 2
     assert (height(-2 / 3), round(height(-1 / 3), 4)) == (pytest.approx(0.5), 0.3333)
 
 
 def test_teaching_costs_what_the_prose_says():
-    assert "After the shipped 7 the network reads 149 of the 180, and before it read 177" in PROSE
+    assert "Before the training, the network read 177 of the 180 correctly" in PROSE
+    assert "Now that it has learned the shipped 7, it reads only 149" in PROSE
     images, digits = hand.others()
     image, label = hand.shipped_digit()
     network, right = hand.network(), []

@@ -323,10 +323,10 @@ WRONG = {
             "no kernel takes less than 2.5 µs",
         ),
         (lambda b, n: 1e6 * kernel_time(b, n), "These are microseconds"),
-        (lambda b, n: max(n / (0.7 * 8.1e12), 2.5e-6), "Only the operations are counted"),
+        (lambda b, n: max(n / (0.7 * 8.1e12), 2.5e-6), "You only counted the operations"),
     ],
     "02.2": [
-        (lambda model, x, device: model.to(device)(x), "nobody keeps it"),
+        (lambda model, x, device: model.to(device)(x), "you don't keep it"),
         (lambda model, x, device: model(x.to(device)), "Now the model has to go there as well"),
         (
             lambda model, x, device: model.to(device)(x.to(device)).cpu(),
@@ -373,7 +373,7 @@ WRONG = {
     "02.8": [
         (batches_listed, "Use yield in the loop"),
         (batches_labels_left, "the labels y stay behind"),
-        (lambda loader, device: loader, "nobody keeps it"),
+        (lambda loader, device: loader, "you don't keep it"),
         (lambda loader, device: batches_moved(loader, "cuda:0"), "x on"),
     ],
     "02.9": [
@@ -384,11 +384,11 @@ WRONG = {
         ),
         (lambda *a: epoch(*a, keep=lambda loss: loss), "keeps its graph alive"),
         (lambda *a: epoch(*a, keep=lambda loss: loss.detach()), "a tensor on the device"),
-        (lambda *a: epoch(*a, zero=False), "Nobody clears the gradients"),
+        (lambda *a: epoch(*a, zero=False), "You don't clear the gradients"),
         (lambda m, b, o, d: epoch(m, b, o, "cpu"), "It runs, but on the CPU"),
     ],
     "02.10": [
-        (bottleneck_with_waiting, "that is standing still"),
+        (bottleneck_with_waiting, "in which the host only waits"),
         (bottleneck_twice, "each kernel is in the table twice"),
         (bottleneck_of_totals, "only own times may be added"),
         (lambda rows: "CPU", "Count it once"),
