@@ -8,7 +8,7 @@ needs.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -219,6 +219,32 @@ class Names:
         return self.layer(parts[0]) if parts else self.expression(node, outer, depth)
 
 
+class Expressions:
+    """Replace the labels of results without a name, such as "v1", by what their cards show, such as "a · b"."""
+
+    def __init__(self, trace: Trace, titles: Mapping[str, str]):
+        self.of = {
+            node.label: titles[node.id]
+            for node in trace.nodes
+            if node.kind == "op" and not node.name and not node.outputs and node.id in titles
+        }
+
+    def __call__(self, text: str) -> str:
+        """Return a text with expressions for labels; in brackets where an operator stands beside them."""
+        return _LABEL.sub(self._expression, text) if self.of else text
+
+    def _expression(self, found: re.Match[str]) -> str:
+        before, label, after = found.groups()
+        title = self.of.get(label, label)
+        if " " in title and (before or after):
+            title = f"({title})"
+        return f"{before or ''}{title}"
+
+
+_OPERATOR = r"(?:[-+*/@]|\*\*)"
+_LABEL = re.compile(rf"({_OPERATOR} )?(?<![\w.])(v\d+)(?![\w\[])(?=( {_OPERATOR} )?)")
+
+
 def tell(trace: Trace, folding: Folding | None = None) -> dict[str, Any]:
     """Return the data with which a page shows a trace in beats.
 
@@ -324,8 +350,7 @@ class Sentences:
         scalar = all(f.value is not None and f.value.shape == () for f in sent)
         if scalar and len(receivers) == 1 and len(sent) > 1:
             to, numbers = next(iter(receivers)), " and ".join(_text(f) for f in sent)
-            back = f"`{self.title}` hands its gradient back to `{self._name(to)}`"
-            return f"{back}, once for each place where it is used: {numbers}."
+            return f"`{self.title}` hands {numbers} to `{self._name(to)}`, one for each use."
         if scalar:
             each = [f"{_text(f)} to `{self._name(f.receiver or '')}`" for f in sent]
             return f"`{self.title}` hands {_listed(each)}."

@@ -9,7 +9,7 @@ import traitlets as t
 
 from .. import progress
 from ..engine.core.errors import fail
-from ..trace import names, reader
+from ..trace import beats, names, reader
 from ..trace.questions.asking import question
 from .displayed import Displayed
 
@@ -104,7 +104,7 @@ class Asking(Displayed):
     ) -> Answer:
         """Ask the learner a question. Later steps are hidden until the answer is right or "Show me" was pressed.
 
-        node   : a tensor that has a name in your code, a name, or a node's displayed label.
+        node   : a tensor that has a name in your code, or what a node's card shows: a name or an expression ("a * b").
         kind   : "value" or "shape" of a result; "grad": its gradient after a backward pass; "state": the state of its
             gradient then; "next": which operation runs after it.
         text   : the question in your own words, `code` between backquotes; "" for the explorer's.
@@ -137,15 +137,18 @@ class Asking(Displayed):
                 f"this graph has {len(self.trace.nodes):,} nodes; up to {BIG:,} can be asked about",
                 note,
             )
+        expressions = beats.Expressions(self.trace, self._titles)
         asked = question(
             self.trace, self._called(node), kind, self.step if step is None else step
         ).to_json()
         asked["id"] = f"q{len(self.questions) + 1}"
-        asked["text"] = text or asked["text"]
+        asked["text"] = text or expressions(asked["text"])
+        asked["said"] = expressions(asked["said"])
+        asked["choices"] = [[value, expressions(words)] for value, words in asked["choices"]]
         # The first match is shown, so the author's sentences come before the explorer's own.
         asked["wrong"] = [
             *([str(given), why] for given, why in (because or {}).items()),
-            *asked["wrong"],
+            *([given, expressions(why)] for given, why in asked["wrong"]),
         ]
         reply = Answer(asked["text"], id)
         self._answers[asked["id"]] = reply
@@ -161,10 +164,19 @@ class Asking(Displayed):
                 self.expanded = [*self.expanded, *parts]
         return reply
 
+    @property
+    def _titles(self) -> dict[str, str]:
+        """Return what the cards of operations show."""
+        shown = beats.Names(self.trace, self._folding)
+        return {node.id: shown.title(node.id) for node in self.trace.nodes if node.kind == "op"}
+
     def _called(self, node: Any) -> str:
-        """Return a node's label, given anything that identifies the node."""
+        """Return what `question` knows a node by, given anything that identifies the node."""
         if isinstance(node, str):
-            return node
+            if any(node in (n.id, n.label, n.name) for n in self.trace.nodes):
+                return node
+            written = {_plain(title): node_id for node_id, title in self._titles.items()}
+            return written.get(_plain(node), node)
         if not reader.is_tensor(node):
             raise fail(
                 TypeError,
@@ -199,4 +211,9 @@ class Asking(Displayed):
                 self._answers[number]._take(reply)
 
 
-_NAMES = 'A node is meant by its name as the graph shows it: explorer.ask("v1", "value").'
+def _plain(expression: str) -> str:
+    """Return an expression as it is compared with a card's: "a · b" and "a*b" are the same."""
+    return expression.replace("·", "*").replace(" ", "")
+
+
+_NAMES = 'Write what the node\'s card shows: explorer.ask("loss", "value") or explorer.ask("a * b", "value").'

@@ -43,7 +43,7 @@ class Deriving(Asking):
 
             >>> x = torch.tensor(3., requires_grad=True)
             >>> torch.explore(x * x + x).paths(x)
-            3 paths, sum 7; multiplications: 2 path by path, 2 in reverse mode
+            3 paths, sum 7; multiplications: 5 path by path, 4 in reverse mode
         """
         last = self.trace.meta["roots"][-1] if result is None else self._named(result)
         found = paths(self.trace, start := self._named(leaf), last, self._derivatives)

@@ -30,6 +30,7 @@ _IDS = re.compile(
     r"([a-z])\d+(?:\n\1\d+)*", re.ASCII
 )  # of nodes, edges ...: their numbers are not separated
 
+_WORDS = ("label", "call", "text")  # fields in which results without a name are mentioned
 _VALUES = ("value", "grad", "grad_before", "total")
 _KEPT = {  # for a big trace; the script gets defaults for the other fields
     Node: "id kind op grad_fn shape dtype device requires_grad module error mark label name".split(),
@@ -53,11 +54,15 @@ def pack(trace: Trace, numbers: bool = True, folding: Folding | None = None) -> 
         else {"beats": (), "titles": {}, "merged": {}}
     )
     columns = {f.name: [_plain(getattr(b, f.name)) for b in told["beats"]] for f in fields(Beat)}
+    expressions = beats.Expressions(trace, told["titles"])
     parts = {
-        name: _records(kind, getattr(trace, name), values, numbers)
+        name: _records(kind, getattr(trace, name), values, numbers, expressions)
         for name, kind in (("nodes", Node), ("edges", Edge), ("saved", Saved), ("frames", Frame))
     }
-    never = [_table({"of": list(p.never), "why": list(p.never.values())}) for p in trace.passes]
+    never = [
+        _table({"of": list(p.never), "why": list(map(expressions, p.never.values()))})
+        for p in trace.passes
+    ]
     passes = [p.to_json() | {"never": found} for p, found in zip(trace.passes, never, strict=True)]
     groups = [group.to_json() for group in trace.groups]
     packed = {
@@ -73,7 +78,13 @@ def pack(trace: Trace, numbers: bool = True, folding: Folding | None = None) -> 
     return packed if numbers else packed | {"light": True}
 
 
-def _records(kind: type, records: Sequence[Any], values: _Values, numbers: bool) -> dict[str, Any]:
+def _records(
+    kind: type,
+    records: Sequence[Any],
+    values: _Values,
+    numbers: bool,
+    expressions: Callable[[str], str],
+) -> dict[str, Any]:
     records = records[:] if numbers else rough(records)
     columns: dict[str, list[Any]] = {}
     same: dict[str, Any] = {}
@@ -91,6 +102,8 @@ def _records(kind: type, records: Sequence[Any], values: _Values, numbers: bool)
             ]
         else:
             columns[name] = list(map(operator.attrgetter(name), records))
+            if name in _WORDS:
+                columns[name] = list(map(expressions, columns[name]))
     packed = _table(columns)
     alike = {name: {"all": default if records else None} for name, default in same.items()}
     return packed | {

@@ -2,6 +2,7 @@
 // data.
 import { h, svgEl } from "./dom.js";
 import { goTo } from "./player.js";
+import { stepNumber } from "./beats";
 import { grouped, sizeWords } from "./values.js";
 
 const HIGH_STRIP = 14, FINE = 1000; // px; maximum number of points
@@ -69,7 +70,7 @@ export class Alive {
     if (!this.known) return;
     const { bytes, peak, step, largest } = this.known, { nodes } = this.view.trace, frame = this.view.trace.frames[step], named = (id) => nodes[Number(id.slice(1))];
     const by = named(frame.node), holder = named(largest.node);
-    const words = `${sizeWords(bytes[index])} now; at most ${sizeWords(peak)}, at step ${grouped(step + 1)}, when ${by.label} = ${by.op} was computed. The largest of it: ${sizeWords(largest.bytes)}, ${largest.name} of ${holder.label}.`;
+    const words = `${sizeWords(bytes[index])} now; at most ${sizeWords(peak)}, at step ${grouped(stepNumber(this.view.trace, step))}, when ${by.label} = ${by.op} was computed. The largest of it: ${sizeWords(largest.bytes)}, ${largest.name} of ${holder.label}.`;
     this.mark.setAttribute("d", `M${index} 0V${HIGH_STRIP}`);
     this.words.textContent = words;
     this.strip.title = `Kept for backward: ${words}`;

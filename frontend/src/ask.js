@@ -1,7 +1,9 @@
 // Questions in an explorer (asking.py): what an open question hides, and the form for the answer.
 import { h, prose, svgEl } from "./dom.js";
 import { agree, parse, parseShape, shapeOf } from "./answers.js";
+import { endOfStep } from "./player.js";
 
+const HELD = "The next step shows the answer. Answer the question first, or choose “Show me”.";
 const HIDDEN = "hidden until the question is answered";
 
 // Return the open questions, the next one to answer first.
@@ -25,7 +27,7 @@ export function veiled(trace, open) {
   // The final state must not show yet. Values that a graph lost before it was traced are lost from the start.
   const forward = trace.frames.findLastIndex((frame) => frame.phase === "forward") >= until;
   const untold = ({ state }) => (trace.meta.source === "recording" && (state === "freed" || (forward && state === "modified")) ? { state: "alive" } : {});
-  const stop = { index: until, phase, event: "asked", run: trace.frames[until - 1]?.run ?? 0, node: about, text: "Here a question is to be answered." };
+  const stop = { index: until, phase, event: "asked", run: trace.frames[until - 1]?.run ?? 0, node: about, text: HELD };
   return {
     ...trace,
     meta: { ...trace.meta, explanation: null },
@@ -36,6 +38,7 @@ export function veiled(trace, open) {
     frames: [...trace.frames.slice(0, until), { ...NOTHING, ...stop }],
     beats: [...trace.beats.filter(({ first }) => first < until).map((beat) => (beat.last < until ? beat : { ...beat, last: until - 1, parts: [...beat.parts.filter((part) => part < until - 1), until - 1], says: ["", ""], notes: [] })), { phase, run: stop.run, node: about, title: "?", first: until, last: until, parts: [until], says: ["", ""], notes: [] }],
     later,
+    steps: trace.beats.length,
   };
 }
 
@@ -93,14 +96,14 @@ export class Ask {
     this.field = choices.length
       ? h("select", { "aria-label": label }, h("option", { value: "", text: form === "node" ? "choose, or click it" : "choose" }), options())
       : h("input", { type: "text", class: "al-answer", autocomplete: "off", spellcheck: "false", "aria-label": label, "aria-describedby": "al-how" });
-    const how = { number: "Right within 0.5 %; 2*3*4, 1/3 and 2**5 are taken.", shape: "(2, 3); () for a single number.", choice: "", node: "" }[form];
+    const how = { number: "You can type a calculation, such as 2*3 or 1/3. The answer must be right within 0.5 %.", shape: "Type a shape as (2, 3), and () for a single number.", choice: "", node: "" }[form];
     return h(
       "form",
       // Keys typed here must not step.
       { onsubmit: (event) => this.submit(event), onkeydown: (event) => event.key === "Escape" || event.stopPropagation() },
       h("p", { class: "al-asked" }, h("strong", { text: all.length > 1 ? `Question ${place} of ${all.length}: ` : "Question: " }), prose(text)),
       h("div", { class: "al-buttons" }, this.field, h("button", { type: "submit", text: "Check" }), h("button", { type: "button", text: "Show me", onclick: () => this.giveUp() })),
-      how ? h("span", { class: "al-note", id: "al-how", text: Array.isArray(this.now.answer) && form === "number" ? `A list, as [1, 2]. ${how}` : how }) : null,
+      how ? h("span", { class: "al-note", id: "al-how", text: Array.isArray(this.now.answer) && form === "number" ? `Type a list, such as [1, 2]. ${how}` : how }) : null,
     );
   }
 
@@ -114,7 +117,7 @@ export class Ask {
     const { form } = this.now, text = this.field.value.trim();
     const given = form === "number" ? parse(text) : form === "shape" ? parseShape(text) : text;
     if (!text) this.say("Answer first.");
-    else if (given === null) this.say(form === "shape" ? "That is no shape: sizes are wanted, as (2, 3)." : "That is no number, and no list of numbers.");
+    else if (given === null) this.say(form === "shape" ? "That is not a shape. Type its sizes, such as (2, 3)." : "That is not a number or a list of numbers.");
     else this.judge(given, text);
   }
 
@@ -130,6 +133,11 @@ export class Ask {
     this.keep({ ...this.reply(), right: false, shown: true, over: true });
   }
 
+  // Show that the question is why the steps end here.
+  insist() {
+    this.element?.classList.add("al-insists");
+  }
+
   reply() {
     return this.model.get("replies")[this.now.id] ?? { answer: "", tries: 0, right: null, given: null };
   }
@@ -139,7 +147,7 @@ export class Ask {
     model.set("replies", { ...model.get("replies"), [now.id]: reply });
     if (reply.over) {
       model.set("asked", this.open.slice(1).map(({ id }) => id).join(" ")); // creates another view, which sees what was hidden
-      model.set("step", Math.min(now.shows, ...openQuestions(model).map(({ until }) => until)));
+      model.set("step", Math.min(endOfStep(model, now.shows), ...openQuestions(model).map(({ until }) => until)));
     }
     model.save_changes();
   }
@@ -158,14 +166,15 @@ export class Ask {
 
   tell({ given, answer, why }) {
     const { form, answer: right } = this.now;
-    const sizes = form === "number" && String(shapeOf(given)) !== String(shapeOf(right)) && (Array.isArray(right) ? "As many numbers as the tensor has are wanted, in lists as its shape says." : "One number is wanted.");
+    const sizes = form === "number" && String(shapeOf(given)) !== String(shapeOf(right)) && (Array.isArray(right) ? "Type as many numbers as the tensor has, in lists that have its shape." : "Type a single number.");
     this.said.classList.remove("al-right");
     this.say(`Not ${form === "choice" ? `“${answer}”` : answer}. ${why || sizes || "Look at the graph again."}`);
   }
 
   conclude({ text, said, kind }, { right, tries }) {
     const asked = this.now ? `${text.replaceAll("`", "")} ` : "";
-    this.say(right ? `${asked}Right: ${said}${tries > 1 ? `, at try ${tries}` : ""}.` : `${asked}${kind === "state" ? "The answer:" : "It is"} ${said}.`);
+    const what = kind === "state" ? `The answer: ${said}` : `It is ${said}`, next = kind === "state" ? " Step through the backward pass to see it." : "";
+    this.say(right ? `${asked}Right: ${said}${tries > 1 ? ` (try ${tries})` : ""}.${next}` : `${asked}${what}.${next}`);
     this.said.classList.toggle("al-right", Boolean(right));
   }
 

@@ -2,7 +2,7 @@
 import { h, svgEl } from "./dom.js";
 import { icon } from "./controls.js";
 import { goTo, lastStep, nextStop, previousStop, setPlaying, stepCount } from "./player.js";
-import { grouped } from "./values.js";
+import { stepWords } from "./beats";
 import { textWidth } from "./text";
 
 const SHAPES = { back: "M10.5 3v10L4 8z", play: "M4.5 2.8v10.4L13 8z", pause: "M4 3h3v10H4zM9 3h3v10H9z", next: "M5.5 3v10L12 8z" };
@@ -80,7 +80,7 @@ export class Bar {
     for (const one of [...this.steps, this.timeline]) one.hidden = !usable;
     this.slider.max = Math.max(0, count - 1); // a question may limit the steps to fewer
     this.slider.value = step;
-    const frame = this.trace.frames[step], words = count ? `Step ${grouped(step + 1)} of ${grouped(count)}` : "No steps";
+    const frame = this.trace.frames[step], words = stepWords(this.trace, step);
     this.slider.setAttribute("aria-valuetext", frame ? `${words}, ${frame.phase}` : words);
     this.slider.style.setProperty("--part", last ? `${(step / last) * 100}%` : "0%");
     const name = model.get("playing") ? "Pause" : "Play";

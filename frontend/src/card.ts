@@ -121,6 +121,7 @@ export class Card {
       value: null,
       thumb: null,
       grad: null,
+      name: null,
       number: null,
       word: null,
       gthumb: null,
@@ -183,7 +184,8 @@ export class Card {
       const middle = y + this.line / 2 + 5;
       drawn.number = text("al-number", width - PAD, middle + 1, "", { "text-anchor": "end" });
       drawn.word = text("al-word", width - PAD, middle, "", { "text-anchor": "end" });
-      grad.append(text("al-gradname al-label", left, middle, "grad"), drawn.number, drawn.word);
+      drawn.name = text("al-gradname al-label", left, middle, "grad");
+      grad.append(drawn.name, drawn.number, drawn.word);
       if (!this.scalar) {
         if (this.size.width)
           grad.append(
@@ -275,6 +277,7 @@ export interface Drawn {
   value: SVGElement | null;
   thumb: SVGElement | null;
   grad: SVGElement | null;
+  name: SVGElement | null;
   number: SVGElement | null;
   word: SVGElement | null;
   gthumb: SVGElement | null;

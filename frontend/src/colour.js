@@ -16,7 +16,7 @@ export class Colouring {
       { class: "al-tool", role: "group", "aria-label": "Colours" },
       h("div", { class: "al-name", "aria-hidden": "true", text: "Colour by" }),
       this.select,
-      others.length ? h("details", { class: "al-without" }, h("summary", { text: `${others.length} without data` }), h("ul", {}, others.map(({ name, missing }) => h("li", { text: `${name}: ${missing}` })))) : null,
+      others.length ? h("details", { class: "al-without" }, h("summary", { text: `${others.length} more need data that this graph does not have` }), h("ul", {}, others.map(({ name, missing }) => h("li", { text: `${name}: ${missing}` })))) : null,
     );
     this.legend = h("ul", { class: "al-legend al-colours", "aria-label": "Colours", hidden: true });
   }

@@ -1,11 +1,12 @@
 // The Details: what this step does, and everything known about the selected node.
 import { breakable, h, nameScrollers } from "./dom.js";
 import { fitFormulas, renew } from "./fitting.js";
-import { againNote, grouped, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
+import { stepNumber } from "./beats";
+import { againNote, grouped, valueView, shapeWords, words, short, isBad } from "./values.js";
 import { arrivedAt, soFar, edgesInto, madeOf, ownStep, resultsOf, sentAlong, sharersOf, whyMissing } from "./states.js";
 import { mood, rehearsed } from "./moods.js";
 import { changedSince, histograms } from "./histogram.js";
-import { keptTable } from "./kept.js";
+import { keptName, keptTable } from "./kept.js";
 import { mathmlOf } from "./mathml.js";
 import { Pictures } from "./pictures.js";
 
@@ -73,8 +74,9 @@ export class Details {
   update(index, now, selected) {
     const frame = this.trace.frames[index],
       node = this.nodeById.get(selected || (frame ? frame.node : this.trace.meta.roots?.[0]) || "n0");
+    const about = !selected || selected === frame?.node; // a step of another node is not told beside a chosen node
     renew(this.element, () => [
-      frame ? this.step(frame, index, now) : null,
+      frame && about ? this.step(frame, index, now) : null,
       node ? this.pictures.view(node, index, now.computed.has(node.id)) : null,
       node ? this.offer(node) : null,
       node ? this.node(node, now, Boolean(selected), frame) : null,
@@ -321,11 +323,10 @@ export class Details {
 
   free(frame) {
     const saved = this.trace.saved.filter((s) => s.node === frame.node),
-      bytes = saved.reduce((sum, s) => sum + (s.bytes ?? 0), 0);
-    const label = this.ruleOf(frame.node);
-    const names = saved.map((s) => s.name).join(", ") + (bytes ? `, ${sizeWords(bytes)}` : "");
-    const again = `A second backward through ${label} would need ${saved.length > 1 ? "them" : "it"}.`;
-    const text = saved.length ? `${mood(this.trace, "Freed", "Would be freed")}: ${names}. ${again}` : `${label} had saved no tensors.`;
+      label = this.ruleOf(frame.node);
+    const names = [...new Set(saved.map((s) => keptName(this.trace, s) || s.name))].join(", ");
+    const again = `A second backward pass through ${label} would need ${saved.length > 1 ? "them" : "it"}.`;
+    const text = saved.length ? `${label} kept ${names} for this step, and ${mood(this.trace, "frees", "would free")} ${saved.length > 1 ? "them" : "it"} now. ${again}` : `${label} had saved no tensors.`;
     return [h("p", { class: "al-plain", text })];
   }
 
@@ -385,7 +386,7 @@ export class Details {
     const { frames } = this.trace, step = ownStep(this.trace, id);
     if (step < 0 || frames[step] === frame) return null;
     const word = { compute: "Computed in", update: "Changed in", error: "Failed in" }[frames[step].event] ?? "First gradient:";
-    return smallButton(`${word} step ${grouped(step + 1)}`, () => this.actions.goTo(step));
+    return smallButton(`${word} step ${grouped(stepNumber(this.trace, step))}`, () => this.actions.goTo(step));
   }
 
   line({ file, line, text }, before = "") {
@@ -441,9 +442,10 @@ export class Details {
         ...(holds && several && frame ? this.arrived(node.id, frame.index) : []),
       );
     }
+    box.append(...this.saved(node, now));
     if (!(frame?.event === "compute" && frame.node === node.id))
       box.append(...[this.formula(node.tex, "formula")].filter(Boolean));
-    box.append(this.facts(node), ...this.outputs(node), ...this.saved(node, now), ...histograms(this.trace, node, now));
+    box.append(this.facts(node), ...this.outputs(node), ...histograms(this.trace, node, now));
     if (node.source) box.append(this.line(node.source));
     return box;
   }

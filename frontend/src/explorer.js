@@ -14,7 +14,7 @@ import { onKey } from "./controls.js";
 import { Bar } from "./bar.js";
 import { Narration } from "./narration.js";
 import { Stage } from "./workings";
-import { goTo, quietWhilePlaying, startClock } from "./player.js";
+import { goTo, quietWhilePlaying, startClock, whenHeld } from "./player.js";
 import { Ask, openQuestions, veilGraph, veiled, veiledFolding } from "./ask.js";
 import { Compared } from "./compare.js";
 import { Paths } from "./paths.js";
@@ -29,7 +29,8 @@ const UNANSWERED = 2500; // ms to wait for an answer of the kernel
 const BARS = 124, MARGIN = 16; // px: height of JupyterLab's own bars; height below an exported explorer
 const LEAST_ROOM = 440, LEAST_PANE = 200, LEAST_DETAILS = 180; // px: minimum for the widget, the graph and Details in any window
 const SHORT = 500, LEAST_SHORT = 100, TITLE = 36; // px: a lower window (a page at 200 %), the graph's height in it, a page's own title
-const BELOW = 320; // px height of Details below the graph
+const BELOW = 240; // px height of Details below the graph
+const MOST_MEASURED = 200; // nodes of a graph that is laid out twice to see where Details fit
 const LONG = 1.6; // factor of the available width
 const NARROW = 700; // px width from which data flows across the page
 
@@ -70,9 +71,9 @@ export class View {
       "al al-explorer",
       `Autograd explorer${this.compared.name ? ` of ${this.compared.name}` : ""}. Arrow keys step, with Shift by parts of a step; space plays or pauses, Home and End jump.`,
       this.explanation(),
+      this.ask.element,
       this.sentence,
       this.why(),
-      this.ask.element,
       this.compared.element,
       this.paths.element,
       this.whatIf.element,
@@ -178,6 +179,7 @@ export class View {
       },
     };
     const forget = attend(this.host, this.root, this.model, events, () => this.fit());
+    const loose = whenHeld(this.model, () => this.held());
     const resized = () => {
       this.text.forgetHeight();
       this.fit();
@@ -186,11 +188,19 @@ export class View {
     this.leave = () => {
       removeEventListener("resize", resized);
       forget();
+      loose();
       for (const timer of [this.asking, this.unanswered]) clearTimeout(timer);
       this.left = true;
       this.graph?.stop();
       this.tools.leave();
     };
+  }
+
+  // Say again why the steps end here.
+  held() {
+    this.ask.insist?.();
+    this.narration.forget();
+    this.update(false);
   }
 
   play() {
@@ -295,13 +305,20 @@ export class View {
   // Put Details beside the graph if there is room, else below.
   fit() {
     this.workings.fit();
+    // Paths and What if stand in the place of the sentence and of answered questions. A practice has its own sentences.
+    const aside = ![this.paths, this.whatIf].every(({ element }) => element.hidden);
+    this.sentence.classList.toggle("al-hidden", aside || Boolean(this.ask.facts));
+    this.ask.element?.classList.toggle("al-hidden", aside && !this.ask.now);
     const width = this.root.clientWidth - 26;
     if (!this.graph || width <= 0) return;
     const narrow = width < NARROW;
-    this.beside = !this.details.hidden && width >= 820;
+    this.beside = !this.details.hidden && width >= 820 && !this.wholeOnlyAbove(width);
     this.short = window === top && innerHeight < SHORT;
     this.root.classList.toggle("al-short", this.short);
-    if (width !== this.width) this.text.forgetHeight();
+    if (width !== this.width) {
+      this.text.forgetHeight();
+      this.narration.reserve(this.trace, width, narrow);
+    }
     this.width = width;
     this.root.classList.toggle("al-beside", this.beside);
     this.root.classList.toggle("al-narrow", narrow);
@@ -320,6 +337,21 @@ export class View {
     this.tools.map.see();
     this.tools.place();
     if (!this.settled) this.settle();
+  }
+
+  // Return whether the whole graph can be seen with Details below it, but not with Details beside it.
+  wholeOnlyAbove(width) {
+    if (this.trace.nodes.length > MOST_MEASURED) return false;
+    const wide = (room) => {
+      this.graph.arrange(this.graph.direction, room);
+      return this.graph.size().width;
+    };
+    if (this.tried?.graph !== this.graph || this.tried.width !== width) {
+      const beside = width - DETAILS_WIDTH - 12;
+      this.tried = { graph: this.graph, width, above: wide(beside) > beside && wide(width) <= width };
+      this.arranged = null;
+    }
+    return this.tried.above;
   }
 
   // Fit everything into a window of usual height; the graph and Details scroll separately. If an output is a frame
@@ -354,7 +386,6 @@ export class View {
     this.bar.update();
     this.tools.pace.update();
     this.narration.show(trace, index, frame ? this.where(frame) : "");
-    this.sentence.classList.toggle("al-hidden", Boolean(this.ask.now)); // a question replaces it
     if (!this.details.hidden) {
       this.askForDetails(index, selected);
       this.text.update(index, this.moment(), selected);

@@ -1,7 +1,7 @@
 // The graph: draw the cards and lines of the open parts, and update them to the state of one step.
 import { reducedMotion, svgEl } from "./dom";
 import { Card, Header, PartCard, fillTile } from "./card";
-import { keptWords } from "./kept";
+import { badgeOf, keptWords } from "./kept";
 import { Equations } from "./equations";
 import { beatAt } from "./beats";
 import { Lines, roomOf } from "./lines";
@@ -10,6 +10,7 @@ import { partWord } from "./moods";
 import { layout, type Direction, type Placed, type Point } from "./placement";
 import { resultsOf, timelineOf } from "./states";
 import { signed, sizes, textWidth } from "./text";
+import { tileSize } from "./tile";
 import { grouped, isBad, shapeWords } from "./values";
 import { Motion } from "./motion";
 import { Naming } from "./naming";
@@ -280,9 +281,16 @@ export class Graph {
     if (!card.grad || !card.number || !card.word) return;
     card.grad.dataset.state = state;
     const scalar = !node.shape?.length;
-    const said = { never: "none", returned: word, zero: scalar ? "" : "zero" }[state] ?? "";
-    card.number.textContent = grad && scalar && state !== "returned" ? signed(grad.text) : grad && scalar ? "" : "";
-    card.word.textContent = grad && scalar ? (state === "returned" ? `${signed(grad.text)} ${word}` : "") : said;
+    const number = grad && scalar ? signed(grad.text) : "";
+    const freed = state === "freed" && this.trace.frames.length > 0;
+    const name = freed ? word : "grad";
+    // Numbers of freed gradients are struck out, or left out where the word needs their room.
+    const room = Number(card.g.dataset.w) - 36 - textWidth(name, 12);
+    const fits = textWidth(number, 16, 600) <= room && (scalar || tileSize(node.shape ?? []).width <= room);
+    const said = { never: "none", returned: `${number} ${word}`.trim(), zero: scalar ? "" : "zero" }[state] ?? "";
+    if (card.name) card.name.textContent = scalar || fits ? name : "grad";
+    card.number.textContent = state === "returned" || (freed && !fits) ? "" : number;
+    card.word.textContent = number && state !== "returned" ? "" : said;
     if (card.gthumb) fillTile(card.gthumb, grad, node.shape, grad ? "backward" : "empty");
   }
 
@@ -343,12 +351,7 @@ export class Graph {
   }
 
   private showPin(card: CardBox, now: Moment): void {
-    const states = card.saved.map((id) => now.saved[id] ?? "");
-    const state = ["modified", "alive", "freed"].find((one) => states.includes(one)) ?? "";
-    const bytes = card.saved.reduce((sum, id) => sum + (this.trace.saved[Number(id.slice(1))]?.bytes ?? 0), 0);
-    const text = state
-      ? `${card.saved.length} ${state === "alive" ? "saved" : state}${bytes ? ` · ${grouped(bytes)} B` : ""}`
-      : "saves nothing yet";
+    const { state, text } = badgeOf(this.trace, card.saved, (id: string) => now.saved[id] ?? "");
     const width = textWidth(text, 12) + 14;
     const x = Number(card.g.dataset.w) - width - 8;
     const titled = card.saved.map((id) => keptWords(this.trace, id)).join("\n");

@@ -18,7 +18,7 @@ export function legend(trace) {
     item("leaf", "leaf that requires a gradient"),
     troubled(trace) ? item("bad", "NaN, inf or an error") : null,
     trace.edges.some((edge) => edge.update) ? item("update", "update: the same tensor, changed") : null,
-    item("dimmed", "frozen since: never a gradient"),
+    item("dimmed", "frozen: it gets no gradient"),
     trace.frames.some((frame) => frame.phase === "backward") ? gradientStates(trace) : null,
   );
 }

@@ -16,6 +16,6 @@ export function stateWord(state, name = "", would = false) {
 
 // Return how complete the gradients of a closed part are.
 export function partWord(trace, state) {
-  const done = { contribution: ["in progress", "part would be in"], accumulated: ["done", "all would be in"], returned: ["returned", ""] };
+  const done = { contribution: ["in progress", "would be in progress"], accumulated: ["done", "would be done"], returned: ["returned", ""] };
   return done[state] ? mood(trace, ...done[state]) : stateWord(state, "", rehearsed(trace));
 }

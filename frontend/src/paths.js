@@ -5,6 +5,7 @@ import { fitPill } from "./lines";
 import { relation, scaleOf, shapeWords, short, valueView } from "./values.js";
 import { between, neighboursOf } from "./ways.js";
 
+const ORDINALS = ["1st", "2nd", "3rd", "4th", "5th"];
 const MOST_PATHS = 50, LISTED = 10, PATIENCE_LOCAL = 4000;
 
 const place = (id) => Number(id.slice(1));
@@ -46,7 +47,7 @@ export function pathsBetween(trace, leaf, result, local) {
     best.set(id, found.slice(0, MOST_PATHS));
   }
   for (const id of [...order].reverse()) for (const edge of into.get(id) ?? []) up.set(edge.parent, of(up, edge.parent) + of(up, id));
-  const work = edges.filter(({ child }) => child !== result).map((edge) => [edge, BigInt(size(result) * size(edge.child) * size(edge.parent))]);
+  const work = edges.map((edge) => [edge, BigInt(size(result) * size(edge.child) * size(edge.parent))]);
   const count = edges.length ? of(down, result) : 0n, many = count > BigInt(MOST_PATHS);
   return {
     count,
@@ -170,7 +171,8 @@ export class Paths {
     const terms = scalar && all && sum && listed.length > 1 ? `${listed.map(({ product }) => few(product[0][0])).map((text, i) => (i && text[0] === "-" ? `(${text})` : text)).join(" + ")} ${relation(sum[0][0])} ` : "";
     const gradient = `the gradient of ${result.label} with respect to ${leaf.label}`;
     const lines = h("p", {}, count === 1n ? `One path: its product is ${gradient}, ` : `Their sum is ${gradient}: `, terms, h("b", { text: total }), ".");
-    const work = h("p", { text: `Multiplications: ${number(byPath)} along each path by itself; ${number(inReverse)} in reverse mode, which adds up what has arrived at a node and goes back along every line once${scalar ? "" : " (of whole Jacobians; the rules of operations take fewer)"}.` });
+    const matrices = scalar ? "" : " This counts products of whole Jacobians; the rules of operations need fewer.";
+    const work = byPath === inReverse ? "" : h("p", { text: `Multiplications: ${number(byPath)} path by path, ${number(inReverse)} in reverse mode, because backward() follows each edge only once.${matrices}` });
     this.body.replaceChildren(
       h("ol", { class: "al-paths", "aria-label": "Paths" }, this.buttons.map((button) => h("li", {}, button))),
       lines,
@@ -182,7 +184,7 @@ export class Paths {
   // Return "x → a → y: 2 · 3 = 6"; for tensors, the shapes of their Jacobians in the order of multiplication.
   words({ edges, product }, scalar) {
     const { trace } = this.view, label = (id) => trace.nodes[place(id)].label;
-    const way = [label(edges[0].parent), ...edges.map(({ child }) => label(child))].join(" → ");
+    const way = [...edges.map((edge) => label(edge.parent) + this.place(edge)), label(edges.at(-1).child)].join(" → ");
     const sizes = edges.map(({ id, child, parent }) => boxWords(this.local[id], ...[child, parent].map((node) => numbersIn(trace.nodes[place(node)].shape))));
     if (scalar) {
       const factors = sizes.map((text) => (text[0] === "-" ? `(${text})` : text)).join(" · ");
@@ -190,6 +192,12 @@ export class Paths {
       return `${way}: ${factors}${edges.length > 1 && product ? ` ${exact ? "=" : "≈"} ${few(product[0][0])}` : ""}`;
     }
     return [`${way}: `, ...sizes.reverse().flatMap((text, i) => [i ? " · " : "", h("span", { class: "al-jacobian", text })])];
+  }
+
+  // Return which operand an edge leads to, if several edges join the same nodes: " (2nd)".
+  place({ id, parent, child }) {
+    const same = this.view.trace.edges.filter((edge) => edge.parent === parent && edge.child === child);
+    return same.length > 1 ? ` (${ORDINALS[same.findIndex((edge) => edge.id === id)] ?? "later"})` : "";
   }
 
   numbers(matrix, leaf, result) {

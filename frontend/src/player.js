@@ -17,8 +17,12 @@ export function lastStep(model) {
 // Return where Next and playing stop: at the end of each beat if there are beats, else at every frame.
 export function nextStop(model, step) {
   const beats = beatsOf(model.get("data"));
-  const found = beats.find(({ last }) => last > step);
-  return Math.min(lastStep(model), beats.length ? (found?.last ?? step) : step + 1);
+  return beats.length ? (beats.find(({ last }) => last > step)?.last ?? step) : step + 1;
+}
+
+// Return the last frame of the beat that contains a frame.
+export function endOfStep(model, frame) {
+  return beatsOf(model.get("data")).find(({ last }) => last >= frame)?.last ?? frame;
 }
 
 export function previousStop(model, step) {
@@ -28,16 +32,29 @@ export function previousStop(model, step) {
   return now > 0 ? beats[now - 1].last : 0;
 }
 
-// Go to a step and end playing.
+const waiting = new WeakMap(); // model -> what to do when the learner wants to pass an open question
+
+export function whenHeld(model, act) {
+  if (!waiting.has(model)) waiting.set(model, new Set());
+  waiting.get(model).add(act);
+  return () => waiting.get(model).delete(act);
+}
+
+const isHeld = (model, step) => step >= lastStep(model) && lastStep(model) < stepCount(model) - 1;
+const tellHeld = (model) => waiting.get(model)?.forEach((act) => act());
+
+// Go to a step and end playing. Say so if an open question is in the way.
 export function goTo(model, step) {
-  const target = clamp(step, 0, lastStep(model));
-  if (target === model.get("step")) return;
+  const target = clamp(step, 0, lastStep(model)), now = model.get("step");
+  if (step > now && isHeld(model, now)) tellHeld(model);
+  if (target === now) return;
   model.set("step", target);
   model.set("playing", false);
   model.save_changes();
 }
 
 export function setPlaying(model, playing) {
+  if (playing && isHeld(model, model.get("step"))) return tellHeld(model);
   if (playing && model.get("step") >= lastStep(model)) model.set("step", 0);
   model.set("playing", playing);
   model.save_changes();
@@ -58,7 +75,7 @@ function numbersAt(model) {
 export function startClock(model) {
   let timer = 0;
   const tick = () => {
-    const last = lastStep(model), step = nextStop(model, model.get("step"));
+    const last = lastStep(model), step = Math.min(last, nextStop(model, model.get("step")));
     model.set("step", step);
     if (step === last) model.set("playing", false);
     model.save_changes();

@@ -56,7 +56,7 @@ class Practice {
     const typed = form === "number" || form === "shape";
     this.field = typed ? h("input", { type: "text", class: "al-answer", autocomplete: "off", spellcheck: "false", "aria-label": text.replaceAll("`", ""), "aria-describedby": "al-how" }) : null;
     const button = ([value, words]) => h("button", { type: "button", text: words, onclick: () => this.judge(value, words) });
-    const how = form === "shape" ? "(2, 3); () for a single number." : `Right within ${this.now.tolerance * 100} %; 2*3*4 and 3/4 are taken.`;
+    const how = form === "shape" ? "Type a shape as (2, 3), and () for a single number." : `You can type a calculation, such as 2*3 or 3/4. The answer must be right within ${this.now.tolerance * 100} %.`;
     this.help = help === "hints" ? h("button", { type: "button", text: "Hint", onclick: () => this.hint() }) : null;
     const show = h("button", { type: "button", text: "Show me", onclick: () => this.giveUp() });
     this.form = h(
@@ -93,8 +93,8 @@ class Practice {
     if (!this.field) return;
     const text = this.field.value.trim(), given = this.now.form === "shape" ? parseShape(text) : parse(text);
     if (!text) this.say(h("p", { text: "Answer first." }));
-    else if (given === null) this.say(h("p", { text: this.now.form === "shape" ? "That is no shape: sizes are wanted, as (2, 3)." : "That is no number." }));
-    else if (this.now.form === "number" && Array.isArray(given) && !Array.isArray(this.now.whole)) this.say(h("p", { text: "One number is wanted." }));
+    else if (given === null) this.say(h("p", { text: this.now.form === "shape" ? "That is not a shape. Type its sizes, such as (2, 3)." : "That is not a number." }));
+    else if (this.now.form === "number" && Array.isArray(given) && !Array.isArray(this.now.whole)) this.say(h("p", { text: "Type a single number." }));
     else this.judge(given, text);
   }
 

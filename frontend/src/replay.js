@@ -129,7 +129,7 @@ export const RULES = {
 };
 
 // Run a trace with other numbers. edits: node id -> a tensor, or { lr } for an update. Return the new values of the
-// changed nodes by id, with the gradients of the last pass in `gradients`; throw Unknown if an operation in between
+// changed nodes by id, with the gradients of the last pass in `gradients` (its `parts`: what goes along each edge); throw Unknown if an operation in between
 // cannot be run again.
 export function replay(trace, edits) {
   const into = new Map(), node = (id) => trace.nodes[Number(id.slice(1))], values = new Map(), held = new Map(), grads = new Map();
@@ -153,17 +153,18 @@ export function replay(trace, edits) {
   // Return all gradients of one pass, or null if nothing that affects it has changed.
   const backward = (run) => {
     const found = new Map(trace.frames.filter((f) => f.run === run && f.event === "seed").map(({ node: id, value: seed }) => [id, tensorOf(seed)]));
-    const way = trace.frames.filter((f) => f.run === run && f.event === "contribution" && f.edge);
+    const way = trace.frames.filter((f) => f.run === run && f.event === "contribution" && f.edge), parts = new Map(); // by edge
     if (!way.some(({ node: child, receiver }) => changed(child) || changed(receiver) || (into.get(child) ?? []).some(({ parent }) => changed(parent)))) return null;
     for (const child of new Set(way.map((f) => f.node))) {
       const given = operands(child), sent = ruleOf(child).back(found.get(child), given, node(child).attrs, value(child));
-      (into.get(child) ?? []).forEach(({ parent, differentiable }, i) => {
+      (into.get(child) ?? []).forEach(({ id, parent, differentiable }, i) => {
         if (!differentiable || !sent[i]) return;
         const part = summedTo(sent[i], given[i].shape), before = found.get(parent);
+        parts.set(id, part);
         found.set(parent, before ? both(before, part, (x, y) => x + y) : part);
       });
     }
-    return found;
+    return Object.assign(found, { parts });
   };
   const step = ({ node: id, receiver }) => {
     const { kind, update } = node(id), before = into.get(id)?.find((edge) => edge.update)?.parent, lr = edits[id]?.lr;

@@ -30,6 +30,22 @@ export function fitted(text: string, width: number, size: number, weight = 400):
   return `${text.slice(0, low)}…`;
 }
 
+// Return how many lines a text takes, broken between words.
+export function lineCount(text: string, width: number, size: number, weight = 400): number {
+  const space = textWidth(" ", size, weight);
+  let lines = text ? 1 : 0;
+  let used = -space;
+  for (const word of text.split(" ")) {
+    const wide = textWidth(word, size, weight);
+    if (used >= 0 && used + space + wide > width) {
+      lines += 1;
+      used = -space;
+    }
+    used += space + wide;
+  }
+  return lines;
+}
+
 // Use a minus sign as wide as a plus: "-2" becomes "−2" in a picture.
 export function signed(text: string): string {
   return text.replace(/(?<![\w.])-(?=[\d.])/g, "−");

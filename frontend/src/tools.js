@@ -1,7 +1,8 @@
 // Rarely needed tools behind one button: a dialog beside which the graph stays usable. Each tool has its own file.
 import { clamp, h } from "./dom.js";
 import { dotsIcon } from "./bar.js";
-import { goTo, stepCount } from "./player.js";
+import { stepNumber } from "./beats";
+import { goTo } from "./player.js";
 import { grouped } from "./values.js";
 import { Address } from "./address.js";
 import { Alive } from "./alive.js";
@@ -14,8 +15,8 @@ const SPEEDS = [["slow", 2400], ["normal", 1200], ["fast", 500], ["very fast", 1
 
 // A field for the step's number, and the playing speed.
 export class Pace {
-  constructor(model) {
-    this.model = model;
+  constructor(model, trace) {
+    Object.assign(this, { model, trace });
     this.field = h("input", { type: "number", class: "al-field", min: 1, "aria-label": "Step number", title: "Step number (Enter)", onchange: () => this.go(), onkeydown: ({ key }) => key === "Enter" && this.go() }); // JupyterLab suppresses the `change` event of Enter
     this.speed = h("select", { "aria-label": "Speed", onchange: () => this.change() });
     this.count = h("span", { class: "al-count" });
@@ -25,7 +26,7 @@ export class Pace {
   // Reset an input that is not a step number.
   go() {
     const wanted = Number(this.field.value);
-    if (this.field.value && Number.isFinite(wanted)) goTo(this.model, clamp(Math.round(wanted), 1, stepCount(this.model)) - 1);
+    if (this.field.value && Number.isFinite(wanted)) goTo(this.model, this.trace.beats[clamp(Math.round(wanted), 1, this.trace.beats.length) - 1].last);
     this.update();
   }
 
@@ -35,11 +36,11 @@ export class Pace {
   }
 
   update() {
-    const count = stepCount(this.model), interval = this.model.get("interval"), step = this.model.get("step");
+    const count = this.trace.steps ?? this.trace.beats.length, interval = this.model.get("interval"), step = stepNumber(this.trace, this.model.get("step"));
     this.element.hidden = !count;
     this.field.max = Math.max(1, count);
     this.field.style.setProperty("--digits", Math.max(3, String(count).length));
-    if (this.field.getRootNode().activeElement !== this.field || Number(this.field.value) !== step + 1) this.field.value = count ? step + 1 : "";
+    if (this.field.getRootNode().activeElement !== this.field || Number(this.field.value) !== step) this.field.value = step || "";
     this.count.textContent = count ? `of ${grouped(count)}` : "No steps";
     if (Number(this.speed.value) === interval) return;
     const known = SPEEDS.some(([, time]) => time === interval) ? SPEEDS : [...SPEEDS, [`${interval} ms`, interval]];
@@ -55,7 +56,7 @@ export class Tools {
     this.button = h("button", { type: "button", "aria-haspopup": "dialog", "aria-expanded": "false", class: "al-iconbutton", title: "More: inspect, paths, memory, search, save, speed, zoom", "aria-label": "More", onclick: () => this.toggle() }, dotsIcon());
     this.colouring = new Colouring(view, () => this.recoloured());
     this.alive = new Alive(view);
-    this.pace = new Pace(view.model);
+    this.pace = new Pace(view.model, view.trace);
     const toggle = (text, key, on, act) => h("button", { type: "button", class: "al-small", "aria-pressed": String(on), title: key ? `${text} (${key})` : text, text, onclick: act });
     const act = (text, key, does) => h("button", { type: "button", class: "al-small", title: key ? `${text} (${key})` : text, text, onclick: does });
     this.inspect = toggle("Inspect", "i", !view.details.hidden, () => this.after(() => view.inspect(view.details.hidden)));

@@ -92,6 +92,7 @@ export interface Trace {
   groups: { id: string; path: string; type: string; kind: string; holds: string[]; call: number }[];
   meta: Record<string, unknown>;
   light?: boolean;
+  steps?: number; // how many beats there are, where a question hides the later ones
 }
 
 // A closed module, iteration or run of operations; trace/folding.py.

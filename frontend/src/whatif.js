@@ -1,8 +1,10 @@
 // What if a number were different: the rerun, what changed, and whether the gradient predicted it.
 import { h, svgEl } from "./dom.js";
+import { fitPill } from "./lines";
 import { narrow } from "./marks.js";
 import { panelKeys, pathsBetween } from "./paths.js";
 import { replay, tensorOf, Unknown } from "./replay.js";
+import { signed } from "./text";
 import { relation, shapeWords, short } from "./values.js";
 
 const WAIT = 5000, LISTED_NODES = 8, DIGITS = 7;
@@ -92,7 +94,7 @@ export class WhatIf {
 
   set(from) {
     const value = from.value === "" ? NaN : Number(from.value);
-    if (!Number.isFinite(value)) return this.said.replaceChildren("A number is wanted.");
+    if (!Number.isFinite(value)) return this.said.replaceChildren("Type a number.");
     if (from === this.field) this.slider.value = value;
     else this.field.value = tidy(value);
     this.run(from === this.field ? value : tidy(value));
@@ -146,7 +148,7 @@ export class WhatIf {
 
   tell() {
     const { trace } = this.view, at = (id) => trace.nodes[Number(id.slice(1))], ids = [...this.changed.keys()].filter((id) => id !== this.option.node?.id && at(id).kind !== "update");
-    if (!this.changed.size) return this.said.replaceChildren(this.value === this.option.value ? "Change the number: the graph runs again." : "Nothing changes by it.");
+    if (!this.changed.size) return this.said.replaceChildren(this.value === this.option.value ? "Change the number, and the graph runs again." : "This change has no effect on any result.");
     const results = trace.nodes.filter(({ id, kind }) => kind === "op" && !this.used.has(id));
     const last = results.findLast(({ id }) => this.changed.has(id)) ?? at(ids.at(-1) ?? this.option.node.id);
     const shown = ids.filter((id) => id !== last.id).slice(0, LISTED_NODES), more = ids.length - shown.length - Number(ids.includes(last.id));
@@ -154,7 +156,7 @@ export class WhatIf {
     this.said.replaceChildren(
       h("p", {}, [last.id, ...shown].filter((id) => this.changed.has(id)).flatMap((id, i) => [i ? "; " : "", ...item(id)]), more > 0 ? `; and ${more} more` : "", "."),
       checked ? h("p", { text: checked }) : "",
-      h("p", { class: "al-note", text: "Grey is as recorded, bold is after the change. Steps, equations and Details are those of the recording." }),
+      h("p", { class: "al-note", text: "Grey: as recorded. Bold: after the change. Inspect shows the recording." }),
     );
   }
 
@@ -205,7 +207,20 @@ export class WhatIf {
       long.push([text, card.g.dataset.w - 62]);
     }
     for (const card of graph?.cards ?? []) if (!this.changed?.has(card.node.id) && this.gradients) this.markGradient(card, long);
+    for (const line of graph?.lines ?? []) this.markLine(line);
     narrow(long);
+  }
+
+  // Write the chain rule after the change on a line.
+  markLine(line) {
+    const { single, pillText } = line, part = this.gradients?.parts?.get(single?.id), arrived = part && this.gradients.get(single.child);
+    if (!pillText || part?.data.length !== 1 || arrived?.data.length !== 1) return;
+    line.look = null; // restore it with the next step
+    const [from, to] = [arrived, part].map(({ data }) => data[0]), sign = (number) => signed(inDigits(number));
+    const words = from ? [["al-eqback", sign(from)], ["al-eqsign", " × "], ["al-eqforward", sign(to / from)], ["al-eqsign", " = "]] : [];
+    pillText.replaceChildren(...[...words, ["al-eqresult", sign(to)]].map(([name, text]) => svgEl("tspan", { class: name, text })));
+    line.pill.setAttribute("visibility", "visible");
+    fitPill(line);
   }
 
   // Write the gradient after the change beside the recorded one.
@@ -216,6 +231,12 @@ export class WhatIf {
     const before = tensorOf(was), old = before ? numbersOf(before) : "";
     card.whatIf = true;
     card.look = null;
+    card.name.textContent = "grad";
+    card.grad.dataset.state = "accumulated";
+    for (const { edge, g, text: slot } of card.slots.length > 4 ? [] : card.slots) {
+      g.classList.remove("al-open");
+      slot.textContent = numbersOf(this.gradients.parts?.get(edge));
+    }
     const changed = before?.data[0] !== now.data[0];
     text.replaceChildren(...(changed ? [svgEl("tspan", { class: "al-was", text: `${old} ` }), svgEl("tspan", { class: "al-new", text: `→ ${numbersOf(now)}` })] : [svgEl("tspan", { text: old })]));
     text.removeAttribute("textLength");

@@ -167,8 +167,8 @@ def test_questions_are_answered_by_keyboard_on_a_page_without_a_kernel(
     shown.at(0)
     wrong = {
         "": "Answer first.",
-        "six": "That is no number",
-        "(2, 3)": "One number is wanted.",
+        "six": "That is not a number",
+        "(2, 3)": "Type a single number.",
         "5": "Not 5. Look at the graph again.",
     }
     for text, words in wrong.items():
@@ -178,7 +178,7 @@ def test_questions_are_answered_by_keyboard_on_a_page_without_a_kernel(
     field.fill("2*3")
     field.press("Enter")
     expect(question).to_contain_text(
-        "Question 2 of 4: What has become of the gradient of a after the backward pass?"
+        "Question 2 of 4: What happens to the gradient of a in the backward pass?"
     )
     expect(said).to_have_text("What is a = x * 2? Right: 6, at try 3.")
     assert answers()["q4"] | {"given": 0} == {
@@ -200,7 +200,7 @@ def test_questions_are_answered_by_keyboard_on_a_page_without_a_kernel(
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(said).to_have_text(
-        "Not “accumulated”. a is a result: without retain_grad() its gradient is passed on and let go."
+        "Not “accumulated”. a is a result, not a leaf: without retain_grad() its gradient is passed on and freed."
     )
     question.get_by_role("combobox", name="Its gradient is").select_option("freed")
     question.get_by_role("button", name="Check").click()
@@ -210,9 +210,9 @@ def test_questions_are_answered_by_keyboard_on_a_page_without_a_kernel(
     expect(question.get_by_role("combobox", name="The node")).to_have_value(re.compile("n"))
     question.get_by_role("button", name="Check").click()
     expect(said).to_have_text(
-        "Not a. a still waits for what v1 sends. Run now, it would hand on too little."
+        "Not a. a still waits for what a · b sends. Run now, it would hand on too little."
     )
-    shown.node("v1").focus()
+    shown.node("a · b").focus()
     question.get_by_role("button", name="Check").click()
 
     expect(question).to_contain_text("What is x.grad after the backward pass?")

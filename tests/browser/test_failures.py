@@ -52,14 +52,14 @@ def test_a_failed_product_is_drawn_with_both_operands(page: Page, tmp_path: Path
     shown.root.focus()
     page.keyboard.press("End")
     expect(shown.said).to_contain_text(
-        "v1 @ doubled failed: RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 3x2)"
+        "t(count) @ doubled failed: RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 3x2)"
     )
     expect(failed).to_have_accessible_name(
         "no result, result of mm, failed: RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 3x2)"
     )
     expect(failed.locator(".al-card")).to_have_css("stroke", PURPLE)
     assert table(shown, "What it was given") == [
-        ["input", "v1", "[3, 4]", "float32", "cpu"],
+        ["input", "t(count)", "[3, 4]", "float32", "cpu"],
         ["mat2", "doubled", "[3, 2]", "float32", "cpu"],
     ]
     expect(shown.details).to_contain_text("torch.mm(count.t(), doubled)")

@@ -221,7 +221,7 @@ def test_the_arrows_follow_the_lines_and_the_graph_is_one_stop(shown: Explorer) 
     for key in ("ArrowDown", "ArrowDown", "o", "ArrowUp", "PageDown", "PageUp"):
         shown.page.keyboard.press(key)
         walked.append(shown.focused().split(",")[0])
-    assert walked == ["b", "t", "c", "b", "v1", "b"]
+    assert walked == ["b", "t", "c", "b", "3 · x", "b"]
     shown.page.keyboard.press("Tab")
     shown.page.keyboard.press("Shift+Tab")
     assert shown.focused().startswith("b,"), "back to where one was"

@@ -219,7 +219,7 @@ def test_a_value_that_is_missing_says_why(page: Page, tmp_path: Path) -> None:
     y = (x.nan_to_num(nan=2.0) + 1 + w).exp()
     y.mul_(2)
     shown = opened(page, explore(y.sum(), step=4), tmp_path)
-    shown.node("v1").click()
+    shown.node("nan_to_num(x)").click()
     expect(shown.details).to_contain_text("it is not computed again: its argument nan was not kept")
 
 

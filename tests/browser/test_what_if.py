@@ -57,7 +57,7 @@ def test_a_number_is_changed_by_field_and_slider(browser: Browser, tmp_path: Pat
         expect(field).to_be_focused()
         expect(field).to_have_value("3")
         field.fill("3.01")
-        expect(said).to_contain_text("y: 28 → 28.2; a: 6 → 6.02; b: 4 → 4.01; v1: 24 → 24.1.")
+        expect(said).to_contain_text("y: 28 → 28.2; a: 6 → 6.02; b: 4 → 4.01; a · b: 24 → 24.1.")
         expect(said).to_contain_text(
             "Moved by 0.01: predicted 0.15 (gradient 15 times 0.01), happened 0.150; the rest, 0.0002"
         )

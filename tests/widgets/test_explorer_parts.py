@@ -109,3 +109,17 @@ def test_counting_operations_ends_early():
     assert operations(chain(40), 1000) == 41  # AccumulateGrad is one
     assert operations(chain(5000), 100) < 200
     assert operations([autolab.ones(1)], 10) == 0
+
+
+def test_a_question_names_results_as_their_cards_do():
+    x = autolab.tensor(2.0, requires_grad=True)
+    a = 3 * x
+    b = x * x
+    explorer = explore(a * b + b)
+    reply = explorer.ask("a * b", "value")
+    assert reply.text == "What is `a * b`?"
+    asked = explorer.questions[0]
+    explorer.ask("b", "grad")
+    told = str(explorer.questions)
+    assert "`a · b`" in told and "v1" not in told
+    assert explorer.trace.node(asked["node"]).label == "v1"

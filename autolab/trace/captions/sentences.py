@@ -19,8 +19,8 @@ STATE_WORDS = {
     "none": ("not yet", "not yet"),
     "never": ("never", "never"),
     "zero": ("zero", "would be zero"),
-    "contribution": ("contribution", "part would be in"),
-    "accumulated": ("accumulated", "all would be in"),
+    "contribution": ("incomplete", "would be incomplete"),
+    "accumulated": ("accumulated", "would be accumulated"),
     "returned": ("returned", "would be returned"),
     "freed": ("freed", "would be freed"),
 }

@@ -33,7 +33,8 @@ class Question:
     """kind   : "value", "grad", "shape", "state" or "next".
     node   : id of the node asked about.
     until  : index of the first frame that gives the answer away; it and all later ones are hidden.
-    shows  : index of the frame that shows the answer.
+    shows  : index of the frame to go to when the question is over: the one that shows the answer, or for a state the
+        first of the pass, so that the learner can step through the pass.
     text   : one sentence, names between backquotes.
     form   : type of answer: "number" (one, or as many as the tensor has), "shape", "choice" or "node".
     answer : the answer, as JSON; said: in words.
@@ -108,7 +109,7 @@ _NO_STEPS = "explore(result) of something that requires grad has steps, and so h
 def _value(trace: Trace, node: Node) -> Iterator[Question]:
     at, again = _computed(trace, node), Again(trace)
     answer = _few(node.label, array_of(node.value))
-    form = f"`{node.label} = {node.call}`" if node.call and node.kind == "op" else f"`{node.label}`"
+    form = f"`{_computation(node)}`" if node.kind == "op" else f"`{node.label}`"
     wrong = _apart(answer, of_value(again, node))
     yield Question(
         "value",
@@ -129,15 +130,16 @@ def _shape(trace: Trace, node: Node) -> Iterator[Question]:
     if node.shape is None:
         raise ValueError(f"the shape of {node.label} is not known")
     wrong = [(list(shape), why) for shape, why in of_shape(Again(trace), node)]
-    text = (
-        f"What is the shape of `{node.label} = {node.call}`?"
-        if node.call
-        else f"What is the shape of `{node.label}`?"
-    )
+    text = f"What is the shape of `{_computation(node)}`?"
     kept = _alone(list(node.shape), wrong, lambda a, b: a == b)
     yield Question(
         "shape", node.id, at, at, text, "shape", list(node.shape), str(tuple(node.shape)), (), kept
     )
+
+
+def _computation(node: Node) -> str:
+    """Return "y = a * b", and "a * b" for a result without a name."""
+    return " = ".join(filter(None, (node.name, node.call))) or node.label
 
 
 def _grad(trace: Trace, node: Node) -> Iterator[Question]:
@@ -216,14 +218,14 @@ def _state(trace: Trace, node: Node) -> Iterator[Question]:
         state = trace.states(frames[-1])[node.id]
         if state not in kinds:  # a pass that ended with an error
             continue
-        verb = "would have become" if rehearsed else "has become"
-        text = f"What {verb} of the gradient of `{node.label}` after {_which(trace, begun.run)}?"
+        verb = "would happen" if rehearsed else "happens"
+        text = f"What {verb} to the gradient of `{node.label}` in {_which(trace, begun.run)}?"
         wrong = tuple(of_state(node, state, [kind for kind in kinds if kind != state]))
         yield Question(
             "state",
             node.id,
             frames[0],
-            frames[-1],
+            frames[0],
             text,
             "choice",
             state,

@@ -133,7 +133,7 @@ def _of_rules(
 ) -> Iterator[Guess]:
     """Yield the results of chain-rule mistakes, made along every edge alike."""
     child = again.trace.node(sent[0][0].child)
-    of = f"`{child.label}`" if len(sent) == 1 else "what uses it"
+    of = f"`{child.label}`" if len(sent) == 1 else "the operations that use it"
     total: Any = sum(value for _, value in sent)
     arrived: list[Any] = [_arrived(again, edge, arrivals) for edge, _ in sent]
     known = all(item is not None for item in arrived)
@@ -149,7 +149,7 @@ def _of_rules(
     if known and all(item.shape == total.shape for item in arrived):
         yield (
             sum(arrived),
-            f"That is what arrives at {of}, handed on as it is. It has to be multiplied by the local derivative.",
+            f"That is the gradient that arrives at {of}. It still has to be multiplied by the local derivative.",
         )
         value = again.value(node.id)
         children = {edge.child for edge, _ in sent}
@@ -380,26 +380,30 @@ def of_state(node: Node, state: str, others: list[str]) -> Iterator[tuple[str, s
         keeps = (
             f"{x} is a leaf, and a leaf keeps its gradient in `.grad`."
             if leaf
-            else f"{x} is a result: without retain_grad() its gradient is passed on and let go."
+            else f"{x} is a result, not a leaf: without retain_grad() its gradient is passed on and freed."
         )
     else:
-        keeps = f"retain_grad() was asked of {x}: its gradient is kept in `.grad`."
-    nothing = f"No gradient comes to {x} in this pass, so there is nothing that could be kept, zero or let go."
+        keeps = f"retain_grad() was called on {x}, so its gradient is kept in `.grad`."
+    nothing = f"No gradient reaches {x} in this pass, so nothing can be kept, zero or freed."
     words = {
-        "none": f"The pass is over: nothing is still to come to {x}." if state != "none" else "",
-        "never": f"A gradient does come to {x}: a way leads to it on which nothing is cut."
+        "none": f"The pass is over, so no more gradients will reach {x}."
+        if state != "none"
+        else "",
+        "never": f"A gradient does reach {x}, because no operation between the result and {x} cuts the graph."
         if comes
-        else f"The pass says nothing about {x}.",
-        "zero": f"A gradient of 0 is a number that came. The one of {x} is no 0."
+        else f"This pass does not include {x}, so a later pass can still bring it a gradient.",
+        "zero": f"The gradient of {x} is not 0."
         if comes
-        else f"A gradient of 0 is a number that came, and would be in `.grad`. {nothing}",
+        else f"A gradient of 0 is a number, and it would be in `.grad`. {nothing}",
         "accumulated": nothing
         if not comes
-        else "What came is the number 0, and has a sign of its own."
+        else "The gradient is the number 0, which the explorer shows as a state of its own."
         if state == "zero"
         else keeps,
         "freed": keeps if comes else nothing,
-        "returned": "Only what grad() was asked for is handed back." if comes else nothing,
+        "returned": "grad() returns only the gradients that it was asked for."
+        if comes
+        else nothing,
     }
     for other in others:
         if words[other]:

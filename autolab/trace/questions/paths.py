@@ -108,7 +108,7 @@ def paths(trace: Trace, leaf: str, result: str, derivatives: dict[str, np.ndarra
     >>> trace = torch.trace.trace(x * x + x)
     >>> found = paths(trace, "n0", "n2", local_derivatives(trace))
     >>> found
-    3 paths, sum 7; multiplications: 2 path by path, 2 in reverse mode
+    3 paths, sum 7; multiplications: 5 path by path, 4 in reverse mode
     >>> found.paths[0]
     x → v1 → v2: 3
     """
@@ -142,7 +142,7 @@ def paths(trace: Trace, leaf: str, result: str, derivatives: dict[str, np.ndarra
     for node in reversed(order):
         for edge in into.get(node, []):
             up[edge.parent] = up.get(edge.parent, 0) + up[node]
-    work = {e.id: size[result] * size[e.child] * size[e.parent] for e in edges if e.child != result}
+    work = {e.id: size[result] * size[e.child] * size[e.parent] for e in edges}
     kept = best[result] if down[result] <= MOST or scalar else []
     return Paths(
         down[result],
