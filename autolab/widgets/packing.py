@@ -53,8 +53,10 @@ def pack(trace: Trace, numbers: bool = True, folding: Folding | None = None) -> 
         if folding and numbers
         else {"beats": (), "titles": {}, "merged": {}}
     )
-    columns = {f.name: [_plain(getattr(b, f.name)) for b in told["beats"]] for f in fields(Beat)}
     expressions = beats.Expressions(trace, told["titles"])
+    columns = {f.name: [_plain(getattr(b, f.name)) for b in told["beats"]] for f in fields(Beat)}
+    for name in ("says", "notes"):
+        columns[name] = [list(map(expressions, texts)) for texts in columns[name]]
     parts = {
         name: _records(kind, getattr(trace, name), values, numbers, expressions)
         for name, kind in (("nodes", Node), ("edges", Edge), ("saved", Saved), ("frames", Frame))

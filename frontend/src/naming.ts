@@ -16,7 +16,8 @@ export class Naming {
       .filter(([, op]) => op === node.id)
       .flatMap(([id]) => [this.folding.byId.get(id)?.label, this.folding.byId.get(id)?.type]);
     const said = why ? `${word}: ${why}` : word;
-    const parts = [...modules, `${madeOf(node)}, ${kindWords(node)}`];
+    const name = madeOf(node);
+    const parts = [...modules, ...(modules.includes(name) ? [] : [name]), kindWords(node)];
     if (node.mark) parts.push(node.mark);
     parts.push(this.valueSaid(node, known));
     const never = said.startsWith("never");

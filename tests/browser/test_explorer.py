@@ -167,7 +167,8 @@ def test_inspect_shows_facts_formulas_and_what_arrives(notebook: Notebook) -> No
 
 def test_every_step_says_the_states_that_the_kernel_knows(notebook: Notebook) -> None:
     words = {"none": "not yet"}
-    shown = {node.id: node.label for node in TRACE.nodes if node.requires_grad}
+    titles = tell(TRACE)["titles"]
+    shown = {n.id: titles.get(n.id, n.label) for n in TRACE.nodes if n.requires_grad}
     notebook.root.focus()
     for index in (0, 8, 12, 18, 20, 24):
         notebook.go(index)
@@ -220,7 +221,7 @@ def test_a_token_travels_unless_less_motion_is_asked_for(notebook: Notebook) -> 
 def test_everything_can_be_read_and_reached_in_both_themes(notebook: Notebook, theme: str) -> None:
     with notebook.theme(theme):
         expect(notebook.root).to_have_attribute("data-theme", theme)
-        notebook.node("v4").click()
+        notebook.node("t · w").click()
         for step in (0, 4, 12, LAST):
             notebook.go(step)
             notebook.page.wait_for_timeout(350)  # colours fade in
@@ -228,7 +229,7 @@ def test_everything_can_be_read_and_reached_in_both_themes(notebook: Notebook, t
 
 
 def test_the_checks_find_what_they_look_for(notebook: Notebook) -> None:
-    notebook.node("v4").click()
+    notebook.node("t · w").click()
     assert notebook.details.is_visible()
     break_it = """(root, css) => { const style = document.createElement('style');
                                    style.textContent = css; style.id = 'broken'; root.parentNode.append(style); }"""

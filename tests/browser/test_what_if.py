@@ -77,7 +77,7 @@ def test_a_number_is_changed_by_field_and_slider(browser: Browser, tmp_path: Pat
         )
         shown.at(0)  # keys that are typed are no steps
         panel.get_by_role("button", name="As recorded").click()
-        expect(said).to_have_text("Change the number: the graph runs again.")
+        expect(said).to_have_text("Change the number, and the graph runs again.")
         panel.get_by_role("button", name="Close").click()
         expect(shown.graph.locator(".al-changed")).to_have_count(0)
         expect(
