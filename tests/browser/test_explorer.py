@@ -9,6 +9,8 @@ import pytest
 from lab import Notebook, Server, learners_trace
 from playwright.sync_api import expect
 
+from autolab.trace.beats import tell
+
 TRACE = learners_trace()
 LAST = len(TRACE.frames) - 1
 
