@@ -168,7 +168,7 @@ def test_inspect_shows_facts_formulas_and_what_arrives(notebook: Notebook) -> No
 
 
 def test_every_step_says_the_states_that_the_kernel_knows(notebook: Notebook) -> None:
-    words = {"none": "not yet"}
+    words = {"none": "not yet", "contribution": "incomplete"}
     titles = tell(TRACE)["titles"]
     shown = {n.id: titles.get(n.id, n.label) for n in TRACE.nodes if n.requires_grad}
     notebook.root.focus()
