@@ -66,15 +66,26 @@ def vmap(
         start = default_generator.get_state()
         rows = []
         with _refuse_random_numbers() if randomness == "error" else contextlib.nullcontext():
-            for i in range(n):
+            for i in range(n or 1):  # one entry of zeros shows which results an empty batch has
                 if randomness == "same":
                     default_generator.set_state(start)
-                entry = [x if d is None else x.select(d, i) for x, d in zip(flat, dims)]
+                entry = [x if d is None else _entry(x, d, i) for x, d in zip(flat, dims)]
                 rows.append(func(*trees.unflatten(entry, spec), **kwargs))
         leaves, spec = [trees.flatten(row)[0] for row in rows], trees.flatten(rows[0])[1]
-        return trees.unflatten((_joined(column, out_dims) for column in zip(*leaves)), spec)
+        joined = [_joined(column, out_dims) for column in zip(*leaves)]
+        if not n and out_dims is not None:
+            joined = [x.narrow(out_dims, 0, 0) for x in joined]
+        return trees.unflatten(joined, spec)
 
     return mapped
+
+
+def _entry(x, d, i):
+    """Return entry `i` of a batch along dimension `d`; zeros if the batch is empty."""
+    if x.shape[d]:
+        return x.select(d, i)
+    d %= x.ndim
+    return x.new_zeros((*x.shape[:d], *x.shape[d + 1 :]))
 
 
 def _spread(dims, spec):
@@ -97,8 +108,8 @@ def _entries(in_dims, args):
             note = "in_dims names a dimension of a tensor for each argument, or None: the same for every entry."
             raise fail(ValueError, message, note)
     sizes = [x.shape[d] for x, d in zip(flat, dims) if d is not None]
-    if len(set(sizes)) != 1 or not sizes[0]:
-        message = "vmap: Expected at least one Tensor to vmap over, with at least one entry"
+    if len(set(sizes)) != 1:
+        message = "vmap: Expected at least one Tensor to vmap over"
         if len(set(sizes)) > 1:
             message = f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
         raise fail(ValueError, message, "Every mapped argument needs the same number of entries.")

@@ -184,6 +184,8 @@ def jacrev(
         def block(i, y):
             columns = zip(*[row(i, place) for place in range(y.numel())])
             parts = [_TORCH["stack"](c).view((*y.shape, *x.shape)) for c, x in zip(columns, xs)]
+            if not y.numel():
+                parts = [y.new_zeros((*y.shape, *x.shape)) for x in xs]
             found = trees.unflatten(parts, spec_in)
             return found[0] if isinstance(argnums, int) else found
 

@@ -157,3 +157,45 @@ def test_powers_with_whole_exponents_below_one(torch):
             (y**n).sum().backward()
             found += [x.grad, y.grad]
     return found
+
+
+EDGES = {
+    "unique of a tensor that requires grad": lambda t: t.tensor([2.0, 1.0, 2.0], requires_grad=True).unique(),
+    "unique's counts": lambda t: t.unique(t.tensor([[2, 1], [2, 1]]), dim=0, return_counts=True),
+    "backward through unique": lambda t: t.ones(3, requires_grad=True).unique().sum().backward(),
+    "unique of a dimension by position": lambda t: t.ones(2, 2).unique(0),
+    "linear with one row of weights": lambda t: t.nn.functional.linear(t.ones(2, 3), t.arange(3.0)),
+    "linear of a number": lambda t: t.nn.functional.linear(t.tensor(1.0), t.ones(3)),
+    "index_select of one number": lambda t: t.tensor(5.0).index_select(0, t.tensor([0])),
+    "index_select of one number, twice": lambda t: t.tensor(5.0).index_select(0, t.tensor([0, 0])),
+    "index_select of one number, elsewhere": lambda t: t.tensor(5.0).index_select(-1, t.tensor([2])),
+    "vmap over nothing": lambda t: t.func.vmap(lambda x: x.exp(), 1, 1)(t.ones(3, 0)).shape,
+    "jacrev of nothing": lambda t: t.func.jacrev(lambda x: x.exp())(t.ones(0)).shape,
+    "hessian of nothing": lambda t: t.func.hessian(lambda x: x.exp().sum())(t.ones(0, 2)).shape,
+    "glu of nothing": lambda t: t.nn.functional.glu(t.ones(2, 0)).shape,
+    "cdist of whole numbers": lambda t: t.cdist(t.ones(2, 2), t.ones(2, 2, dtype=t.int32)),
+    "max_pool1d of whole numbers": lambda t: t.nn.functional.max_pool1d(t.ones(1, 4, dtype=t.int16), 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_the_edges_of_operations(name):
+    def ask(torch):
+        found = []
+        text = error_of(lambda: found.append(EDGES[name](torch)))
+        return [text, found, [getattr(x, "requires_grad", None) for x in found]]
+
+    check("test_found_by_use", name, ask)
+
+
+def test_a_number_that_requires_grad_fills_a_mask_only_without_recording():
+    import autolab as torch
+
+    x, value = torch.zeros(3), torch.tensor(2.0, requires_grad=True)
+    with pytest.raises(
+        NotImplementedError, match="masked_fill: value is a tensor that requires"
+    ) as caught:
+        x.masked_fill(x == 0, value)
+    assert "torch.where(mask, value, input)" in caught.value.__notes__[0]
+    with torch.no_grad():
+        assert x.masked_fill_(x == 0, value).tolist() == [2, 2, 2]

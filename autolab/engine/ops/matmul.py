@@ -341,12 +341,16 @@ def linear(input, weight, bias=None):
     if (casting := per_thread.state.autocast) is not None:
         input, weight, bias = casting.lowered(input, weight, bias)
     check_tensors("linear", input=input, weight=weight)
-    if input._array.ndim == 2 and bias is not None:
+    sides = input._array.ndim, weight._array.ndim
+    if sides == (2, 2) and bias is not None:
         return addmm(bias, input, t_op.call(weight))
-    if not input.ndim or weight.ndim != 2:
-        message = f"linear takes an input of at least 1D and a weight of 2D, but they are {input.ndim}D and {weight.ndim}D"
+    if 0 in sides:
+        message = f"both arguments to linear need to be at least 1D, but they are {sides[0]}D and {sides[1]}D"
         note = "The last dimension of the input is what the weights' rows are multiplied with."
         raise fail(RuntimeError, message, note)
+    if sides[1] == 1:
+        product = matmul(input, weight)
+        return product if bias is None else product + bias
     if bias is None:
         return matmul(input, t_op.call(weight))
     *batch, last = input.shape

@@ -14,7 +14,9 @@ from ..core import observe
 from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..core.record import OPS
+from ..core.tensor import Tensor
 from ..exact.arguments import check_tensors, ints_argument
+from ..exact.dtype_errors import not_implemented
 from ..exact.refusals import unsupported
 from ..kernels import pooling as kernels
 from ..kernels.pooling import Windows
@@ -319,6 +321,8 @@ def max_pool1d(
     Raise TypeError for sizes that are not ints, RuntimeError if the windows do not fit. Source:
     torch.nn.functional.max_pool1d."""
     _refuse_indices("max_pool1d", return_indices)
+    if isinstance(input, Tensor) and input._array.dtype.kind not in "f":
+        raise not_implemented("max_pool1d_impl", input._array.dtype)
     sizes = {"kernel_size": (1, kernel_size), "stride": (1, stride or kernel_size)}
     sizes |= {"padding": (0, padding), "dilation": (1, dilation)}
     return _pool_sequences("max_pool1d", max_pool2d, input, ceil_mode, **sizes)

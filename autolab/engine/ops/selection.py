@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 
+from ..autograd.modes import is_grad_enabled
 from ..exact.arguments import held_by, mismatch, scalar_tensor
 from ..exact.broadcasting import broadcast_error
 from ..exact.dtype_errors import no_kernel
@@ -194,10 +195,17 @@ masked_fill_op = internal(
 
 def _masked_fill_call(self, mask, value):
     if isinstance(value, Tensor):
-        if value.ndim or value.requires_grad:
+        if value.ndim:
             message = f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
-            note = "One number, without a gradient, fills all masked places; torch.where chooses between two tensors."
+            note = "One number fills all masked places; torch.where chooses between two tensors."
             raise fail(RuntimeError, message, note)
+        if value.requires_grad and is_grad_enabled():
+            given, instead = "that requires grad", "torch.where(mask, value, input)"
+            raise fail(
+                NotImplementedError,
+                f"masked_fill: value is a tensor {given}",
+                f"Use {instead}, which has a gradient for both.",
+            )
         value = value.item()
     return self, mask, held_by(value, self.dtype)
 

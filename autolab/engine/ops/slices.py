@@ -36,13 +36,14 @@ def _check(name, xp, index, n):
 
 def _index_select(xp, self, dim, index):
     d = check_dim(dim, self.ndim)
+    index, scalar = xp.atleast_1d(index), not self.ndim
     refuse_if(
-        not self.ndim,
-        "index_select(): self is a 0-d tensor, which has nothing to pick from",
-        "unsqueeze(0) makes a list of one of it.",
+        scalar and index.size != 1,
+        f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)",
+        "A tensor without dimensions holds one number.",
     )
-    _check("index_select", xp, index, self.shape[d])
-    return xp.take(self, as_indices(xp.atleast_1d(index)), axis=d)
+    _check("index_select", xp, index, 1 if scalar else self.shape[d])
+    return self.copy() if scalar else xp.take(self, as_indices(index), axis=d)
 
 
 def _index_select_rule(m, g, self_sym_sizes, dim, index):

@@ -227,7 +227,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         )
     if not input.is_floating_point():
         raise not_implemented("glu_cpu", input._array.dtype)
-    a, b = input.chunk(2, dim)
+    a, b = input.split(input.shape[halved] // 2, dim) if input.shape[halved] else (input, input)
     return a * b.sigmoid()
 
 

@@ -6,6 +6,7 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.cdist.html
 from __future__ import annotations
 
 from ...autograd.autocast import in_float32
+from ...core.dtype import FROM_NUMPY
 from ...exact.arguments import check_tensors
 from ..checks import refuse_if
 from ..functions import composite
@@ -29,6 +30,12 @@ def cdist(x1, x2, p=2.0):
             x.ndim < 2,
             f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D",
             "One row is one point.",
+        )
+        kind = FROM_NUMPY[x._array.dtype].short
+        refuse_if(
+            x._array.dtype.kind not in "fc",
+            f"cdist only supports floating-point dtypes, {name} got: {kind}",
+            "A distance is a root; convert whole numbers with .float().",
         )
     sizes = x1.shape[-1], x2.shape[-1]
     refuse_if(
