@@ -183,7 +183,6 @@ def test_errors_of_transforms_name_what_came():
         "in_dim=1 for an input of shape": lambda: f.vmap(torch.sin, 1)(x),
         "in_dim=0 for an input that is <class 'float'>": lambda: f.vmap(torch.mul)(x, 3.0),
         "at least one Tensor": lambda: f.vmap(torch.sin, (None,))(x),
-        "at least one entry": lambda: f.vmap(torch.sin)(x[:0]),
         "must only return Tensors, got type <class 'int'>": lambda: f.vmap(lambda a: 3)(x),
         "no parameter or buffer `in_features`": lambda: f.functional_call(
             net, {"in_features": x}, w

@@ -15,8 +15,7 @@ from ..exact.refusals import check_dim, unsupported
 from .checks import refuse_if
 from .extremes import only_element, picked, picked_rule
 from .filling import linspace
-from ..core.errors import fail
-from .functions import composite, internal
+from .functions import composite
 from .return_types import return_type
 
 
@@ -101,42 +100,22 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 
 
 # -- unique ------------------------------------------------------------------------------------------------------------
-def _unique(xp, self, dim):
-    values, inverse, counts = xp.unique(
-        self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
-    )
-    return values, positions(inverse).reshape(self.shape if dim is None else -1), positions(counts)
-
-
-def _unique_has_no_derivative(m, g, dim):
-    name = "_unique2" if dim is None else "unique_dim"
-    note = "Equal elements become one, so a gradient could not be given back to each. Call detach() on the input."
-    raise fail(NotImplementedError, f"the derivative for '{name}' is not implemented.", note)
-
-
-unique_op = internal(
-    "unique_values(Tensor self, object? dim=None)",
-    forward=_unique,
-    node="Unique2Backward0",
-    vjp={"self": _unique_has_no_derivative},
-    outputs=("values", "inverse", "counts"),
-    nondiff=("inverse", "counts"),
-    latex=r"\mathrm{unique}({self})",
-    samples=lambda s: [np.array([2.0, 1.0, 2.0]), (np.array([[2.0, 1.0], [2.0, 1.0]]), 0)],
-)
-
-
 @composite(method=True)
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """Return the distinct elements (or slices along `dim`) in ascending order; on request also the index of each input
-    element in the result, and the counts. It has no derivative.
+    element in the result, and the counts. Not differentiable.
 
     In torch, sorted=False may return any order; here the order is the same. Source: torch.unique."""
     check_tensors("_unique2", input=input)
     check_settings("_unique2", ("sorted", None, "bool", sorted))
-    values, inverse, counts = unique_op.call(input, dim)
-    asked = [t for t, wanted in ((inverse, return_inverse), (counts, return_counts)) if wanted]
-    return (values, *asked) if asked else values
+    with input.device.backend:
+        values, inverse, counts = input.device.xp.unique(
+            input._array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+        )
+    inverse = inverse.reshape(input.shape if dim is None else -1)
+    asked = ((inverse, return_inverse), (counts, return_counts))
+    found = [wrap(values), *(wrap(positions(t)) for t, wanted in asked if wanted)]
+    return tuple(found) if len(found) > 1 else found[0]
 
 
 # -- counting ----------------------------------------------------------------------------------------------------------
