@@ -120,7 +120,9 @@ def test_numbers_and_names_stand_as_written(page: Page, tmp_path: Path) -> None:
     table = shown.details.get_by_role("table", name="Saved by y")
     expect(table.get_by_role("row").nth(1)).to_contain_text("1.0003 (other)")
     shown.details.get_by_text("What it keeps, and why").click()
-    expect(shown.details).to_contain_text("what mul keeps of its second operand, 1.0003")
+    expect(shown.details).to_contain_text(
+        "1.0003: mul keeps its second operand for the backward pass."
+    )
 
 
 def test_each_of_several_results_has_its_own_gradient(page: Page, tmp_path: Path) -> None:
