@@ -59,6 +59,7 @@ class Builder:
         self.reader, self.values, self.formulas, self.recording = reader, values, formulas, weak
         self.nodes: list[Draft] = []
         self._by_id: dict[str, Draft] = {}
+        self.draft: Callable[[str], Draft] = self._by_id.__getitem__
         self.given = 0  # number of nodes that no operation made
         self._unnamed: list[Draft] = []  # leaves without a name
         self.edges: list[EdgeDraft] = []
@@ -106,9 +107,6 @@ class Builder:
         while self.edges and self.edges[-1].child == draft.id:
             edge = self.edges.pop()
             del self._edge_at[edge.child, edge.slot]
-
-    def draft(self, node_id: str) -> Draft:
-        return self._by_id[node_id]
 
     def value_of(self, item: Any, dtype: str = "") -> Value | None:
         """Return the Value of a tensor, an array or a number; None if the trace keeps no values."""

@@ -54,12 +54,16 @@ def _of_a_pass(event: Callable[..., None]) -> Callable[..., None]:
 def _to_film(name: str) -> Callable[..., None]:
     """Return a handler for an event of a backward pass that only adds frames."""
 
-    def event(self: Recorder, *args: Any) -> None:
+    def handle(self: Recorder, *args: Any) -> None:
         """Add what the engine does now to the frames of this backward pass."""
-        getattr(self._builder.film, name)(*args)
+        film = self._builder.film
+        if not film.is_lost:
+            try:
+                getattr(film, name)(*args)
+            except Exception as error:
+                note(self, name, args, error)
 
-    event.__name__ = name
-    return _of_a_pass(event)
+    return handle
 
 
 class Recorder(Recorded[Trace]):

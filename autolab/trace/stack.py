@@ -6,7 +6,7 @@ import functools
 import itertools
 import sys
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from . import names
@@ -42,10 +42,14 @@ def at(
     learner, installed, applies, optimizer, compiled = None, None, 0, None, False
     running: list[Any] = []
     lines = []
+    kinds = _KINDS_OF[library]
     while frame is not None:
         code = frame.f_code
-        kind = _kind(code.co_filename, code.co_name, library)
-        if kind == "learner" or kind == "installed":
+        known = kinds.get(id(code)) or _meet(kinds, code, library)
+        kind = known[0]
+        if not kind:
+            pass
+        elif kind == "learner" or kind == "installed":
             lines.append((code.co_filename, frame.f_lineno))
             installed = installed or frame
             if kind == "learner":
@@ -102,6 +106,17 @@ _KINDS = {
     ],
 }
 """(kind, name, file) of functions."""
+
+
+_KINDS_OF: dict[str, dict[int, tuple[str, CodeType]]] = {library: {} for library in _KINDS}
+"""Per library: id of a function's code -> (its kind, the code, so that the id is not used again)."""
+
+
+def _meet(
+    kinds: dict[int, tuple[str, CodeType]], code: CodeType, library: str
+) -> tuple[str, CodeType]:
+    found = kinds[id(code)] = _kind(code.co_filename, code.co_name, library), code
+    return found
 
 
 def clearing() -> Any:

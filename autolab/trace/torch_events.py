@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+from torch import compiler
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
@@ -35,6 +36,8 @@ _PASSES = (torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)
 _DATA = torch.Tensor.data
 _SHARED = frozenset(["numpy", "__array__", "__dlpack__", "data_ptr"])
 """What hands out a tensor's memory, so that it can be changed unseen."""
+
+_REGISTER = frozenset(["register_hook", "register_post_accumulate_grad_hook"])
 
 
 REENTRANT = (
@@ -139,7 +142,7 @@ class _Calls(TorchFunctionMode):
         # torch.jit.trace would record reading a tensor here; operations under its calls are seen as usual.
         if Silence.on or torch._C._is_tracing():
             return func(*args, **kwargs)
-        if torch.compiler.is_compiling() and events.exports():
+        if compiler._is_compiling_flag and events.exports():
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if name == "__get__":  # an attribute: few compute anything, as `.T` does
@@ -151,6 +154,10 @@ class _Calls(TorchFunctionMode):
             if func.__self__ is _DATA:
                 events.left_graph("data", args, result)
             return result
+        if name.startswith("_record_function_"):  # of PyTorch's profiler, around steps
+            events.end_clearing()
+            with Silence():
+                return func(*args, **kwargs)
         if events.steps and stack.in_optimizer():
             return events.in_step(name, func, args, kwargs)
         if events.queue or events.custom is not None:
@@ -170,6 +177,8 @@ class _Calls(TorchFunctionMode):
             events.assigned(func, args)
         elif name == "detach":
             events.left_graph(name, args, result)
+        elif name in _REGISTER:
+            events.registered = True
         if events.queue:
             events.tell(result, last=True)
         return result
@@ -268,6 +277,7 @@ class Events:
         self.modules: list[tuple[Any, Any]] = []  # (module, its scope) of running calls
         self._said: set[str] = set()
         self.clearing: Any = None  # the optimizer or module whose zero_grad() is running
+        self.registered = False  # whether the learner's code has registered hooks
 
     def __enter__(self) -> None:
         self._handles = [
@@ -385,7 +395,7 @@ class Events:
     @guarded()
     def begins(self, func: Any, args: Any, kwargs: dict[str, Any]) -> _Running | None:
         """Return the operation about to run; None if it is not recorded."""
-        if torch.compiler.is_compiling() and self.exports():
+        if compiler._is_compiling_flag and self.exports():
             return None
         schema, on = schema_of(func), torch.is_grad_enabled()
         if schema is None:
@@ -512,7 +522,14 @@ class Events:
         if what == "grad":
             self.recording.grad_set(args[0])
         elif what == "data" and len(args) > 1:
+            self.recording.reader.snapshots.forget(args[0])
             self.recording.data_set(args[0], args[1])
+
+    def is_alone(self) -> bool:
+        """Return whether no mode but the recording's own watches; called while a function runs."""
+        return (
+            torch._C._len_torch_dispatch_stack() == 1 and not torch._C._len_torch_function_stack()
+        )
 
     # -- passes ------------------------------------------------------------------------------------
     def backward(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -18,10 +18,12 @@ USED = {
     "torch.autograd.graph.Node": ("_sequence_nr", "_input_metadata"),
     "torch.ops.aten.mul.Tensor": ("_schema",),
     "torch.utils._python_dispatch": ("TorchDispatchMode",),
+    "torch.compiler": ("_is_compiling_flag",),
     "torch._C": (
         "DisableTorchFunction",
         "_is_tracing",
         "_len_torch_dispatch_stack",
+        "_len_torch_function_stack",
         "_pop_torch_dispatch_stack",
         "_push_on_torch_dispatch_stack",
     ),

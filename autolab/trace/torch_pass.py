@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from .torch_calls import tensors_in
-from .torch_silence import quietly
+from .torch_silence import Silence, quietly
+from .torch_snapshots import PLAIN
 
 if TYPE_CHECKING:
     from .torch_events import Events
@@ -28,11 +30,11 @@ class Pass:
         self.seeds = list(seeds) if isinstance(seeds, (list, tuple)) else [seeds] * len(self.roots)
         inputs = given.get("inputs")
         self.inputs = None if inputs is None else tensors_in(inputs)
-        create = bool(given.get("create_graph"))
+        self.create = create = bool(given.get("create_graph"))
         retain = given.get("retain_graph")
         self.retain = create if retain is None else bool(retain)
         self.handles: list[Any] = []
-        self.began = False
+        self.began = self.is_hooked = self.is_older = False
         # gradients that arrived at a leaf, until they are accumulated
         self.arrived: dict[int, Any] = {}
         self.nodes: dict[Any, None] = {}
@@ -49,8 +51,11 @@ class Pass:
         """Run the call, watched, and raise what it raises."""
         self.events.passes += 1
         self._start()
+        # rules of PyTorch alone: nothing that they compute is an event
+        silence = Silence() if self.began and self._is_plain() else contextlib.nullcontext()
         try:
-            result = self.func(*self.args, **self.kwargs)
+            with silence:
+                result = self.func(*self.args, **self.kwargs)
         except BaseException as error:  # even after an interrupt, the hooks must be removed
             self._end(error)
             raise
@@ -78,11 +83,34 @@ class Pass:
             and all(t.requires_grad for t in self.inputs or ())
         )
 
+    def _is_plain(self) -> bool:
+        """Return whether only PyTorch's own rules run in the pass: no hook of the learner's, no custom function, no
+        operation of a graph, and no other mode that watches."""
+        events = self.events
+        return (
+            not (self.create or self.is_hooked or self.is_older or events.registered or packs())
+            and events.is_alone()
+            and not any(self._is_strange(fn) for fn in self.nodes)
+        )
+
+    def _is_strange(self, fn: Any) -> bool:
+        """Return whether a node may run Python code: a custom function, or the learner's hooks."""
+        if hasattr(fn, "variable"):
+            leaf = fn.variable
+            return type(leaf) not in PLAIN or bool(leaf._backward_hooks)
+        return (
+            isinstance(fn, torch.autograd.function.BackwardCFunction)
+            or self.recording.reader.packed in fn.metadata
+        )
+
     def _begin(self) -> None:
         pairs = [(_node(t), t.output_nr) for t in self.roots]
         wanted = None if self.inputs is None else {_node(t) for t in self.inputs}
         self.nodes = dict.fromkeys(_reached([fn for fn, _ in pairs], wanted))
         self.began = True
+        self.is_older = not all(
+            self.recording.knows(fn) for fn in self.nodes if not hasattr(fn, "variable")
+        )
         self.recording.backward_begin(pairs, self.nodes.keys(), wanted, self.returns)
         for (fn, nr), tensor, grad in zip(pairs, self.roots, self.seeds):
             if fn in self.nodes:
@@ -99,10 +127,12 @@ class Pass:
                         fn.variable.register_post_accumulate_grad_hook(self._accumulated)
                     )
             else:
-                self.handles.append(fn.register_prehook(functools.partial(self._before, fn)))
-                self.handles.append(handle := fn.register_hook(functools.partial(self._after, fn)))
-                if any(not _ours(hook) for hook in handle.hooks_dict_ref().values()):
+                before = fn.register_prehook(functools.partial(self._before, fn))
+                after = fn.register_hook(functools.partial(self._after, fn))
+                self.handles += before, after
+                if not _are_ours(after):
                     self.recording.reader.with_hooks.add(fn)
+                self.is_hooked |= not (_are_ours(after) and _are_ours(before))
 
     # -- hooks: they return None, because a returned value would replace gradients -------------------
     @quietly()
@@ -152,9 +182,12 @@ class Pass:
         self.nodes.clear()
 
 
-def _ours(hook: Any) -> bool:
-    return isinstance(hook, functools.partial) and isinstance(
-        getattr(hook.func, "__self__", None), Pass
+def _are_ours(handle: Any) -> bool:
+    """Return whether a node has only hooks of a recording."""
+    return all(
+        isinstance(hook, functools.partial)
+        and isinstance(getattr(hook.func, "__self__", None), Pass)
+        for hook in handle.hooks_dict_ref().values()
     )
 
 
@@ -170,6 +203,12 @@ _NAMES = {
     ),
     torch.autograd.grad: ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph"),
 }
+
+
+def packs() -> bool:
+    """Return whether hooks pack what is saved now (`saved_tensors_hooks`, checkpointing): reading it would call
+    them."""
+    return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
 
 
 def tensors_in_order(result: Any) -> list[Any]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-import torch
 
 from .errors import failures
 from . import stack
@@ -21,6 +20,7 @@ from .reader import SavedEntry, Stale
 from .recorder import Recorder
 from .torch_adapter import TorchReader
 from .torch_calls import Call
+from .torch_pass import packs
 from .torch_events import Events, warn
 from .torch_silence import Silence
 
@@ -107,12 +107,6 @@ class RecordingReader(TorchReader):
                     item.version,
                     tensor._version,
                 )
-
-
-def packs() -> bool:
-    """Return whether hooks pack what is saved now (`saved_tensors_hooks`, checkpointing): reading it would call
-    them."""
-    return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
 
 
 class TorchRecording(Recorder):

@@ -12,15 +12,15 @@ from .guard import note
 
 
 class Silence:
-    """Inside this block, PyTorch calls are not events: no mode is called, not even the learner's own. Removing the
-    modes is faster than calling modes that do nothing. `on` tells the modes to do nothing where removing them would
-    cost more than the call.
-
-    Modes that are not there cost less than modes that do nothing. `on` tells the modes where taking them away would
-    cost more than the question."""
+    """Inside this block, PyTorch calls are not events: no mode is called, not even the learner's own. `on` tells a
+    recording's own modes to do nothing. If `many` calls are expected, its mode is removed, too: that is faster than
+    calling a mode that does nothing, but takes longer than one call."""
 
     # shared by all: one recording's calls are not events of an enclosing recording either
     on = False
+
+    def __init__(self, many: bool = True) -> None:
+        self.many = many
 
     def __enter__(self) -> Silence:
         self.was, Silence.on = Silence.on, True
@@ -29,7 +29,8 @@ class Silence:
         if not self.was:
             self._functions = torch._C.DisableTorchFunction()
             self._functions.__enter__()
-            for _ in range(torch._C._len_torch_dispatch_stack()):
+            count = torch._C._len_torch_dispatch_stack()
+            for _ in range(count if self.many or count > 1 else 0):
                 self._modes.append(torch._C._pop_torch_dispatch_stack(None))
         return self
 
@@ -49,7 +50,7 @@ def quietly(otherwise: Any = None) -> Callable[[Callable[..., Any]], Callable[..
 
         @functools.wraps(method)
         def quiet(self: Any, *args: Any, **kwargs: Any) -> Any:
-            begun = None if Silence.on else Silence().__enter__()
+            begun = None if Silence.on else Silence(False).__enter__()
             try:
                 return method(self, *args, **kwargs)
             except Exception as error:

@@ -37,15 +37,31 @@ class _Memory(NamedTuple):
     parts: list[Any]  # weak references
 
 
+class _Last(NamedTuple):
+    """The value of a tensor object when it was last read, and where its numbers lay."""
+
+    tensor: Any  # a weak reference
+    version: int
+    place: int
+    memory: _Memory
+    value: Value
+
+
 class Snapshots:
     """The snapshots of one recording or one graph."""
 
     def __init__(self) -> None:
         self._of_memory: dict[int, _Memory] = {}
+        self._of_tensor: dict[int, _Last] = {}
 
     def value(self, tensor: Any) -> Value | None:
         """Return the value of a tensor; None if it has no numbers of its own (sparse, meta device), or of a type that
         NumPy lacks."""
+        last = self._of_tensor.get(id(tensor))
+        if last is not None and last.tensor() is tensor:
+            if last.memory.values and last.version == tensor._version:
+                if last.place == tensor.data_ptr():
+                    return last.value
         if not _lies_in_memory(tensor) or tensor.dtype not in _NUMPYS:
             return None
         try:
@@ -67,7 +83,12 @@ class Snapshots:
         found = known.values.get(key)
         if found is None:
             found = known.values[key] = Value.later(_seen(tensor, place, steps, storage))
+        self._of_tensor[id(tensor)] = _Last(weakref.ref(tensor), version, place, known, found)
         return found
+
+    def forget(self, tensor: Any) -> None:
+        """Forget the value of a tensor that has got other memory."""
+        self._of_tensor.pop(id(tensor), None)
 
     def part(self, grad: Any) -> Any:
         """Return a gradient as it is now; it is valid while the returned object is held."""
