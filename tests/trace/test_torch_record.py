@@ -448,6 +448,7 @@ def test_no_other_private_name_of_pytorch_is_used():
         "_is_tracing",
         "_top_saved_tensors_default_hooks",
         "_len_torch_dispatch_stack",
+        "_len_torch_function_stack",
         "_pop_torch_dispatch_stack",
         "_push_on_torch_dispatch_stack",
     }
