@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ._version import __version__
-from .installation import command, install
+from .installation import command, install, quoted
 from .classroom import commands as classroom
 from .lessons import book, folder as folders, registry
 
@@ -38,10 +38,14 @@ def main(arguments: list[str] | None = None) -> int:
         epilog="Further arguments go to JupyterLab, for example --no-browser or --port 9999.",
     )
     lab.add_argument(
-        "folder", nargs="?", default=DEFAULT_FOLDER, type=Path, help="where you work (%(default)s)"
+        "folder",
+        nargs="?",
+        default=DEFAULT_FOLDER,
+        type=Path,
+        help="the folder to work in (%(default)s)",
     )
     lab.add_argument(
-        "--copy-only", action="store_true", help="copy the course, do not open JupyterLab"
+        "--copy-only", action="store_true", help="copy the course, but do not open JupyterLab"
     )
     lab.add_argument(
         "--reset",
@@ -49,34 +53,44 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="NUMBER",
         help="start a lesson such as 01 again; what you wrote is kept in a file beside it",
     )
-    own = "a folder with a course of your own, instead of the kit's; nothing in it is changed"
+    own = "a folder with a course of your own, used instead of the kit's course; it is not changed"
     lab.add_argument("--course", type=Path, metavar="FOLDER", help=own)
     lecture = commands.add_parser(
-        "lecture", help="make slides of a notebook: one HTML file, which needs no network"
+        "lecture", help="make slides of a notebook: one HTML file that needs no network"
     )
     lecture.add_argument(
-        "notebook", nargs="?", type=Path, help="an .ipynb file; it is run, and not changed"
+        "notebook", nargs="?", type=Path, help="an .ipynb file; it is run, but not changed"
     )
     lecture.add_argument(
-        "--all", action="store_true", help="all lessons of the course, with a page that names them"
+        "--all",
+        action="store_true",
+        help="make slides of all lessons, with a page of links to them",
     )
-    core = (
-        "leave out exercises and what else learners do alone; with --all also the further notebooks"
-    )
+    core = "leave out exercises and other work for learners; with --all, also the further notebooks"
     lecture.add_argument("--core", action="store_true", help=core)
     lecture.add_argument(
-        "-o", "--output", type=Path, help="the file to write; with --all the folder (lectures)"
+        "-o",
+        "--output",
+        type=Path,
+        help="the file to write; with --all, the folder to write (lectures)",
     )
-    lecture.add_argument("--notes", type=Path, help="a plan in Markdown, for the speaker's notes")
+    lecture.add_argument("--notes", type=Path, help="a plan in Markdown, used as speaker notes")
     lecture.add_argument(
         "--no-run",
         action="store_true",
-        help="take the outputs as stored; widgets are pictures then",
+        help="use the stored outputs; widgets are then pictures",
     )
-    where = "the address of `autolab-kit room serve`: predictions get a QR code, and phones answer there"
+    where = (
+        "the address that `autolab-kit room serve` printed; predictions get a QR code for phones"
+    )
     lecture.add_argument("--room", default="", metavar="ADDRESS", help=where)
-    lecture.add_argument("--code", default="", help="of that room; without it phones ask for it")
-    commands.add_parser("doctor", help="say what was found on this machine")
+    lecture.add_argument(
+        "--code", default="", help="the code of that room; without it, phones ask for the code"
+    )
+    commands.add_parser(
+        "doctor",
+        help="report what this machine has: versions, GPU, graph layout, and the command to type",
+    )
     classroom.add(commands)
     chosen, rest = parser.parse_known_args(
         _with_values(sys.argv[1:] if arguments is None else arguments)
@@ -149,7 +163,9 @@ def open_lab(
     try:
         for message in folders.copy_course(source, folder, name):
             print(message, flush=True)
-        first = name or folders.start_page(folder)
+        lab = f"lab {quoted(str(folder.resolve()))}"
+        lab += f" --course {quoted(str(source.resolve()))}" if course else ""
+        first = name or folders.start_page(folder, lab)
     except OSError as error:
         return _complain("\n".join([str(error), *getattr(error, "__notes__", [])]))
     if copy_only:

@@ -47,8 +47,8 @@ def install(*packages: str) -> str:
         others = "".join(f"--with {package} " for package in packages if "[" not in package)
         return f"uvx {others}--from {_requirement('lab', *extras)} {KIT} lab"
     if importlib.util.find_spec("pip") is None and shutil.which("uv"):
-        return f"uv pip install --python {_quoted(sys.executable)} {wanted}"
-    return f"{_quoted(sys.executable)} -m pip install {wanted}"
+        return f"uv pip install --python {quoted(sys.executable)} {wanted}"
+    return f"{quoted(sys.executable)} -m pip install {wanted}"
 
 
 def from_uvx() -> bool:
@@ -64,9 +64,9 @@ def _program() -> str:
         return f"uvx --from {_requirement('lab')} {KIT}"
     script = shutil.which(KIT, path=sysconfig.get_path("scripts"))
     if script is None:
-        return f"{_quoted(sys.executable or 'python')} -m autolab"
+        return f"{quoted(sys.executable or 'python')} -m autolab"
     found = shutil.which(KIT)
-    return KIT if found and os.path.samefile(found, script) else _quoted(script)
+    return KIT if found and os.path.samefile(found, script) else quoted(script)
 
 
 def _requirement(*extras: str) -> str:
@@ -80,6 +80,6 @@ def _requirement(*extras: str) -> str:
     return f'"{name} @ {origin["url"]}"' if "url" in origin else f'"{name}"'
 
 
-def _quoted(path: str) -> str:
+def quoted(path: str) -> str:
     """Return a path as text that a shell reads as one word."""
     return shlex.quote(path) if os.name == "posix" else f'"{path}"' if " " in path else path

@@ -291,6 +291,8 @@ def test_the_core_of_a_deck_leaves_out_what_learners_do_alone(tmp_path):
         code("print('shown')", printed("shown")),
         new_markdown_cell("### Exercise 1", metadata={"tags": ["exercise"]}),
         code("solve()", tags=["exercise"]),
+        code("f = str\ncheck('my.1', f)"),
+        code("hint('my.1')"),
         code("in_words('w1')", tags=["words"]),
         code("autolab.practice()", tags=["practice"]),
         new_markdown_cell("Your turn.", metadata={"tags": ["open"]}),
@@ -299,7 +301,7 @@ def test_the_core_of_a_deck_leaves_out_what_learners_do_alone(tmp_path):
     path = lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", run=False, core=True)
     page = path.read_text()
     assert "1. Part" in page and "shown" in page
-    for word in ("Exercise 1", "solve", "in_words", "practice(", "Your turn"):
+    for word in ("Exercise 1", "solve", "check(", "hint(", "in_words", "practice(", "Your turn"):
         assert word not in page.partition("<script")[0], word
 
 

@@ -11,50 +11,66 @@ from typing import Any
 
 from ..installation import command, install
 
+OWN = (".py", ".ipynb")
+"""How the names of a lesson of one's own end, where a command also accepts numbers such as 01."""
+
 
 def add(commands: Any) -> None:
     """Add the commands' parsers; each one stores its function as `run`."""
     asking = commands.add_parser(
-        "inventory", help="twenty questions before the course and after it, and what was gained"
+        "inventory",
+        help="ask twenty questions before the course and after it, and show what was learned",
     )
     asking.add_argument(
         "when",
         nargs="?",
         choices=("before", "after"),
-        help="answer the questions here; without it: how far you are",
+        help="the sitting to answer now; without it, a report on both sittings",
     )
     asking.add_argument(
-        "--hand-in", nargs="?", const="", metavar="FILE", help="write a file for your instructor"
+        "--hand-in",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="write your answers into a file for your instructor",
     )
     asking.add_argument(
-        "--reset", choices=("before", "after"), help="answer the questions of a sitting again"
+        "--reset",
+        choices=("before", "after"),
+        help="delete the answers of a sitting, so that you can answer again",
     )
     asking.add_argument(
         "--class",
         dest="folder",
         type=Path,
         metavar="FOLDER",
-        help="the table of a class, from the files handed in",
+        help="show a table of the class, made from the files in FOLDER",
     )
     asking.add_argument(
-        "-o", "--output", type=Path, help="with --class: a CSV file to write the table into"
+        "-o", "--output", type=Path, help="with --class, also write the table into this CSV file"
     )
     asking.set_defaults(run=inventory)
-    for name, run, words in (("plans", plans, "a plan"), ("solutions", solutions, "solutions")):
-        parser = commands.add_parser(name, help=f"for whoever teaches: {words} for each lesson")
-        number = "a lesson such as 01" + (
-            ", or an exercise such as 01.3" if name == "solutions" else ""
+    for name, run, words in (
+        ("plans", plans, "a lesson plan"),
+        ("solutions", solutions, "solutions of a lesson"),
+    ):
+        parser = commands.add_parser(name, help=f"for instructors: show {words}")
+        exercise = ", an exercise such as 01.3" if name == "solutions" else ""
+        number = f"a lesson such as 01{exercise}, or the notebook of your own lesson"
+        parser.add_argument(
+            "which", nargs="?", default="", help=f"{number}; without it, a list of lessons"
         )
         parser.add_argument(
-            "which", nargs="?", default="", help=f"{number}; without it: what there is"
-        )
-        parser.add_argument(
-            "-o", "--output", type=Path, metavar="FOLDER", help="write all of them into a folder"
+            "-o",
+            "--output",
+            type=Path,
+            metavar="FOLDER",
+            help=f"write the {name} of all lessons into this folder",
         )
         parser.set_defaults(run=run)
     _add_grading(commands)
     sheet = commands.add_parser(
-        "cheatsheet", help="the takeaways of the course, on one page to print"
+        "cheatsheet", help="write the takeaways of the course on one page to print"
     )
     written = Path("cheatsheet.html")
     sheet.add_argument(
@@ -62,16 +78,20 @@ def add(commands: Any) -> None:
     )
     sheet.set_defaults(run=cheatsheet)
     checked = commands.add_parser(
-        "check-course", help="for whoever teaches: do notebooks still give what is stored in them?"
+        "check-course",
+        help="for instructors: run notebooks and compare the results with the stored outputs",
     )
     checked.add_argument(
         "folder",
         nargs="?",
         type=Path,
-        help="your own copies; without it: the course as it was shipped",
+        help="a folder of notebooks; without it, the course as shipped",
     )
     checked.add_argument(
-        "--jobs", type=int, default=1, help="how many notebooks run at the same time (%(default)d)"
+        "--jobs",
+        type=int,
+        default=1,
+        help="the number of notebooks that run at the same time (%(default)d)",
     )
     checked.set_defaults(run=check_course)
     _add_room(commands)
@@ -79,74 +99,85 @@ def add(commands: Any) -> None:
 
 def _add_grading(commands: Any) -> None:
     out = commands.add_parser(
-        "release", help="for whoever teaches: a lesson, or an exam, to hand out and to grade"
+        "release", help="for instructors: write a lesson or an exam that you can hand out and grade"
     )
     out.add_argument("which", help="a lesson such as 01, the notebook of your own lesson, or exam")
     out.add_argument(
         "--nbgrader",
         action="store_true",
-        help="as nbgrader wants it: a folder source/ and a configuration",
+        help="write it for nbgrader: a folder source/ and a configuration",
     )
     out.add_argument(
         "--variant",
         default="1",
-        help="of the exam: the number that all its numbers follow from, or several: 1-30",
+        help="with exam: the number of the variant, or a range such as 1-30",
     )
     out.add_argument(
-        "--solved", action="store_true", help="of the exam: with the answers, for whoever grades"
+        "--solved", action="store_true", help="with exam: add the answers, for your own use"
     )
     where = Path("release")
     out.add_argument(
-        "-o", "--output", type=Path, default=where, metavar="FOLDER", help="where to (%(default)s)"
+        "-o",
+        "--output",
+        type=Path,
+        default=where,
+        metavar="FOLDER",
+        help="the folder to write into (%(default)s)",
     )
     out.set_defaults(run=release)
     parser = commands.add_parser(
-        "grade", help="for whoever teaches: run what was handed in, and say what failed and why"
+        "grade", help="for instructors: grade notebooks and write a table of the results"
     )
     parser.add_argument(
-        "folder", type=Path, help="the notebooks; folders in it are looked into, too"
+        "folder", type=Path, help="a folder with the notebooks, also in its subfolders"
     )
     table = Path("grades.csv")
-    own = "the file or the notebook of your own lesson; once for each lesson that was handed in"
+    own = "the file or notebook of your own lesson; repeat the option for each lesson"
     parser.add_argument(
         "--lesson", action="append", type=Path, default=[], metavar="FILE", help=own
     )
     parser.add_argument(
         "-o", "--output", type=Path, default=table, help="the table to write (%(default)s)"
     )
-    book = "also write a table of totals that this platform imports, beside the other table"
+    book = "also write a table of totals that this platform can import"
     parser.add_argument("--for", dest="platform", choices=("canvas", "moodle"), help=book)
     parser.add_argument(
-        "--feedback", type=Path, metavar="FOLDER", help="also write a text for each learner"
+        "--feedback",
+        type=Path,
+        metavar="FOLDER",
+        help="also write a text with feedback for each learner",
     )
     parser.add_argument(
         "--time",
         type=float,
         default=60,
-        help="seconds for each cell, and for each answer (%(default)g)",
+        help="seconds allowed for each cell and for each answer (%(default)g)",
     )
     parser.add_argument(
-        "--total", type=float, default=900, help="seconds for each notebook (%(default)g)"
+        "--total", type=float, default=900, help="seconds allowed for each notebook (%(default)g)"
     )
     parser.add_argument(
         "--memory",
         type=float,
         default=4,
-        help="GiB for each process (%(default)g); not held on macOS and Windows",
+        help="GiB of memory for each process (%(default)g); only Linux enforces it",
     )
     parser.add_argument(
-        "--jobs", type=int, default=1, help="how many notebooks run at the same time (%(default)d)"
+        "--jobs",
+        type=int,
+        default=1,
+        help="the number of notebooks that run at the same time (%(default)d)",
     )
     parser.set_defaults(run=grade)
     bank = commands.add_parser(
-        "questions", help="for whoever teaches: the questions of a lesson for Moodle or Canvas"
+        "questions", help="for instructors: write the questions of a lesson for Moodle or Canvas"
     )
     bank.add_argument("which", help="a lesson such as 01, or the file of your own lesson")
     bank.add_argument(
         "--format",
         choices=("gift", "qti"),
         default="gift",
-        help="gift: a text for Moodle; qti: a ZIP file for Canvas and others (%(default)s)",
+        help="gift, a text for Moodle, or qti, a ZIP file for Canvas and others (%(default)s)",
     )
     bank.add_argument("-o", "--output", type=Path, help="the file to write")
     bank.set_defaults(run=questions)
@@ -154,39 +185,49 @@ def _add_grading(commands: Any) -> None:
 
 def _add_room(commands: Any) -> None:
     parser = commands.add_parser(
-        "room", help="for whoever teaches: a page of what the class answers, as it answers"
+        "room", help="for instructors: show the answers of the class while it answers"
     )
     serving = parser.add_subparsers(dest="room", required=True, metavar="command").add_parser(
         "serve",
-        help="open the room on this machine",
-        epilog="Students join with autolab.room(address, code); no names are kept. docs/room.md has the rest.",
+        help="open a room on this machine",
+        epilog="Students join with autolab.room(address, code). No names are kept. docs/room.md explains the room.",
     )
-    serving.add_argument("--port", type=int, default=8765, help="of this machine (%(default)d)")
-    kept = "where answers are kept; one that is there is continued (%(default)s)"
+    serving.add_argument(
+        "--port", type=int, default=8765, help="the port to listen at (%(default)d)"
+    )
+    kept = "the file to keep the answers in; an existing file is continued (%(default)s)"
     serving.add_argument("--file", type=Path, default=Path("room.jsonl"), help=kept)
     serving.add_argument(
-        "--code", type=str.upper, default="", help="what students join with; without it a new one"
+        "--code",
+        type=str.upper,
+        default="",
+        help="the code that students type to join; without it, a random code",
     )
     serving.add_argument(
-        "--interface", default="", metavar="ADDRESS", help="listen there alone, such as 127.0.0.1"
+        "--interface",
+        default="",
+        metavar="ADDRESS",
+        help="listen at this address only, for example 127.0.0.1",
     )
     serving.add_argument(
         "--name",
         action="append",
         default=[],
-        help="this machine's name in the network, for students",
+        help="the name of this machine in the network, shown to students",
     )
-    own = "a notebook, or a folder of notebooks, with questions of your own, which the page then shows"
+    own = "a notebook, or a folder of notebooks, with questions of your own to show"
     serving.add_argument(
         "--questions", action="append", type=Path, default=[], metavar="PATH", help=own
     )
     serving.set_defaults(run=room)
     house = commands.add_parser(
         "wheelhouse",
-        help="for whoever teaches: a folder to install from, in a room without internet",
+        help="for instructors: collect all packages, to install in a room without the internet",
     )
     house.add_argument(
-        "folder", type=Path, help="where packages and a README are put, such as one on a USB stick"
+        "folder",
+        type=Path,
+        help="the folder to write packages and a README into, for example on a USB stick",
     )
     house.set_defaults(run=wheelhouse)
 
@@ -221,6 +262,9 @@ def plans(chosen: argparse.Namespace) -> int:
 
     if chosen.output:
         return _wrote(papers.write_plans(chosen.output))
+    if chosen.which.endswith(OWN):
+        print(papers.own_plan(Path(chosen.which)).read_text(encoding="utf-8"))
+        return 0
     if chosen.which and chosen.which not in papers.plans():
         raise KeyError(
             f"no plan is called {chosen.which!r}; type one of {', '.join(papers.plans())}"
@@ -235,11 +279,14 @@ def plans(chosen: argparse.Namespace) -> int:
 
 def solutions(chosen: argparse.Namespace) -> int:
     """Run `autolab-kit solutions`."""
+    from ..lessons import registry
     from . import papers
 
     if chosen.output:
         return _wrote(papers.write_solutions(chosen.output))
-    if chosen.which:
+    if chosen.which.endswith(OWN):
+        print(papers.solved_text(registry.load(Path(chosen.which)).name), end="")
+    elif chosen.which:
         tell: Callable[[str], str] = (
             papers.solution_text if "." in chosen.which else papers.solved_text
         )
@@ -316,7 +363,7 @@ def questions(chosen: argparse.Namespace) -> int:
     from . import question_bank
 
     name = chosen.which
-    if name.endswith((".py", ".ipynb")):
+    if name.endswith(OWN):
         name = registry.load(Path(name)).name
     known, unknown = question_bank.items(name)
     suffix = {"gift": "gift", "qti": "zip"}[chosen.format]

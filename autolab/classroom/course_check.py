@@ -27,6 +27,10 @@ from ..lessons.folder import OWN, course_source
 from ..viz import layout
 
 SANITIZER = Path(__file__).with_name("nbval_sanitize.cfg")
+ASKS = re.compile(r"\b(predict|reveal|hint|progress|in_words)\(")
+"""Calls whose outputs depend on what the learner answered before."""
+STORE = "AUTOLAB_PROGRESS=off jupyter nbconvert --to notebook --execute --inplace"
+"""The command that runs a notebook and stores its outputs, as for a learner who has answered nothing."""
 
 
 def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print) -> bool:
@@ -60,7 +64,7 @@ def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print
     if importlib.util.find_spec("nbval") is None:
         raise fail(
             RuntimeError,
-            "nbval is not installed, which runs notebooks and compares",
+            "check-course runs notebooks with nbval, which is not installed",
             f"Install it with: {install('autolab-kit[teach]')}",
         )
     if layout.which() == "browser":
@@ -144,6 +148,9 @@ def _check(path: Path, root: Path) -> tuple[bool, str]:
             re.DOTALL | re.MULTILINE,
         )
     )
+    details = re.sub(r"(\x1b|#x1B)?\[\d+(;\d+)*m", "", details)  # colours of a traceback
+    if stored and any(ASKS.search("".join(cell["source"])) for cell in cells):
+        details += f"If the stored outputs of {name} contain your own answers, store it again without them: {STORE} {name}\n"
     numbers = ", ".join(case.get("name", "").removeprefix("Cell ") for case in wrong)
     return (
         False,

@@ -27,6 +27,16 @@ def plans() -> dict[str, Path]:
     }
 
 
+def own_plan(notebook: Path) -> Path:
+    """Return the plan of a lesson of your own: `plans/my_lesson.md` beside `my_lesson.ipynb`. Raises
+    FileNotFoundError if there is none."""
+    path = notebook.parent / "plans" / f"{notebook.stem}.md"
+    if not path.is_file():
+        note = "Write it in Markdown; docs/lectures.md says how a deck uses it."
+        raise fail(FileNotFoundError, f"there is no plan {path}", note)
+    return path
+
+
 def plans_in_short() -> str:
     """Return the titles of the plans and the time that each lesson takes."""
     lines = []

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from .submission import Submission
 
-# shorter answers (counted in characters of their syntax trees) are often equal by chance
+# shorter answers (counted in nodes of their syntax trees, about five lines) are often equal by chance
 LEAST_NODES = 60
 
 

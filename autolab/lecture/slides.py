@@ -29,13 +29,15 @@ LINES = 19.0
 
 LEFT_OUT = {"setup", "progress", "remove-cell", "remove_cell"}
 ALONE = {"exercise", "words", "open", "practice"}
+_WORK = re.compile(r"^(?:\w+ = )?(?:check|hint|in_words|progress)\([\"']", re.M)
 _QUESTION = re.compile(r"\bpredict\(\s*[\"'](?:\w+\.)?(q\d+)[\"']")
 
 
 def is_for_learners_alone(cell: Any) -> bool:
     """Return whether a cell is work for learners, such as an exercise. Headings of sections are not."""
     tags = set(cell.metadata.get("tags", ()))
-    return bool(ALONE & tags) and "section" not in tags
+    works = cell.cell_type == "code" and _WORK.search("".join(cell.source))
+    return bool(ALONE & tags or works) and "section" not in tags
 
 
 @dataclass

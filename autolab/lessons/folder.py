@@ -21,6 +21,7 @@ from ..progress import Event, events
 from ..installation import command
 from ..language import translate
 from .book import overview
+from . import registry
 from .registry import LESSONS
 
 OWN = (".ipynb", ".py")
@@ -128,13 +129,17 @@ def course_files(source: Path) -> list[Path]:
     """Return the notebooks and the files that they need, without their sources and without what
     Jupyter and Python leave behind."""
     left_out = {".ipynb_checkpoints", "__pycache__", "src", "plans"}
+    copies = [record.parent for record in source.rglob(f"*/{RECORD}")]  # folders of learners
     files = (
         path
         for path in source.rglob("*")
         if path.is_file() and (path.suffix in OWN or not path.match("my_*"))
     )
     return sorted(
-        path for path in files if not left_out.intersection(path.relative_to(source).parts)
+        path
+        for path in files
+        if not left_out.intersection(path.relative_to(source).parts)
+        and not any(path.is_relative_to(copy) for copy in copies)
     )
 
 
@@ -163,9 +168,13 @@ def notebooks(folder: Path, number: str) -> list[str]:
     return [lessons(folder)[number], *more]
 
 
-def start_page(folder: Path) -> str:
+def start_page(folder: Path, lab: str = "") -> str:
     """Write the start page, which lists the lessons and what is solved; return the name of the file to open: the
-    notebook in which the learner last worked, or the start page before any work."""
+    notebook in which the learner last worked, or the start page before any work.
+
+    lab: the command that opens this folder, such as "lab my-course". With it, the page tells how to start a lesson
+    again.
+    """
     numbers, last_asked = lessons(folder), _last_asked()
     worked = _asked_in(folder, numbers, last_asked)
     name = worked or next(iter(numbers.values()), "")
@@ -185,18 +194,24 @@ def start_page(folder: Path) -> str:
         ]
     for number in numbers:
         lines += _entry(folder, number)
-    lines += [*_news(folder, numbers), *_others(folder, numbers), _about_the_inventory(), ""]
+    lines += [*_news(folder, numbers), *_others(folder, numbers)]
+    if any(map(registry.is_the_kits, numbers)):
+        lines += [_about_the_inventory(), ""]
     there = (folder / "glossary.md").is_file()
     words = [translate("The [glossary](glossary.md) explains the terms.")] if there else []
     kept = translate(
         "Your answers are kept where Python runs: on your computer, or on your class's server."
     )
     shown = translate("`autolab.progress()` shows them.")
-    again = translate(
-        "To start a lesson again, type `{command}`; what you wrote is kept in a file beside it.",
-        command=command("lab --reset 01"),
+    again = (
+        translate(
+            "To start a lesson again, type `{command}`; what you wrote is kept in a file beside it.",
+            command=command(f"{lab} --reset {next(iter(numbers))}"),
+        )
+        if lab and numbers
+        else ""
     )
-    lines += [" ".join([*words, kept, shown, again]), ""]
+    lines += [" ".join([*words, kept, shown, again]).rstrip(), ""]
     page = _write_start(folder, "\n".join(lines).encode())
     return worked or page or next(iter(numbers.values()), START)
 

@@ -69,7 +69,7 @@ def register(
         >>> check("doc.1", lambda x: x + x).solved
         True
     """
-    if not re.fullmatch(r"\d\d|[A-Za-z]\w*", name) or _is_the_kits(name):
+    if not re.fullmatch(r"\d\d|[A-Za-z]\w*", name) or is_the_kits(name):
         note = 'Take a word such as "my", or two digits that no lesson of the kit has.'
         raise fail(ValueError, f"{name!r} cannot be the name of a lesson", note)
     tables = {one.id: one for one in exercises}, dict(questions or {}), dict(words or {})
@@ -119,17 +119,22 @@ def run(stem: str, source: str, file: Path) -> Lesson:
 def load_folder(folder: Path) -> list[str]:
     """Load the lesson file of every notebook in a folder that has one; return a sentence for each that fails."""
     trouble = []
-    for path in sorted(folder.glob("*.ipynb")):
-        file = path.with_suffix(".py")
-        if file.is_file() and re.search(r"\bregister\(", file.read_text("utf-8", "replace")):
-            try:
-                load(path)
-            except ValueError as error:
-                trouble.append("\n".join([str(error), *getattr(error, "__notes__", [])]))
+    for path in filter(has_lesson_file, sorted(folder.glob("*.ipynb"))):
+        try:
+            load(path)
+        except ValueError as error:
+            trouble.append("\n".join([str(error), *getattr(error, "__notes__", [])]))
     return trouble
 
 
-def _is_the_kits(name: str) -> bool:
+def has_lesson_file(notebook: Path) -> bool:
+    """Return whether a Python file that calls `register` lies beside a notebook."""
+    file = notebook.with_suffix(".py")
+    return file.is_file() and bool(re.search(r"\bregister\(", file.read_text("utf-8", "replace")))
+
+
+def is_the_kits(name: str) -> bool:
+    """Return whether the kit has a lesson of this name, such as "01"."""
     return importlib.util.find_spec(f"{__package__}.lesson{name}") is not None
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..language import translate
-from ..lessons import book
+from ..lessons import book, registry
 from ..lessons.folder import course_source, lessons, notebooks
 from ..trace.captions.sentences import STATE_WORDS
 from ..widgets.predict import agree, numbers
@@ -121,7 +121,20 @@ def declared(path: Path) -> dict[str, Asked]:
         ]
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{path} is no notebook") from None
-    return _answered(cells)
+    return _registered(path, _answered(cells))
+
+
+def _registered(path: Path, found: dict[str, Asked]) -> dict[str, Asked]:
+    """Return a notebook's questions with the texts and right answers that the lesson file beside it
+    registers."""
+    if not registry.has_lesson_file(path):
+        return found
+    own = registry.load(path).QUESTIONS
+    for id in own.keys() & found.keys():
+        one = own[id]
+        key = one.key if isinstance(one.key, str) else found[id].key
+        found[id] = Asked(id, one.ask, tuple(one.choices), key, one.kind)
+    return found
 
 
 def _answered(cells: list[tuple[str, Any]]) -> dict[str, Asked]:

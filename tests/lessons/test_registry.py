@@ -12,6 +12,7 @@ from autolab.lessons import Case, Exercise, Question, Words, check, hint, in_wor
 from autolab.lessons import progress, register, registry, reset
 from autolab.lessons.book import overview
 from autolab.lessons.solutions import of_lesson
+from autolab.room.questions import declared
 
 PAGE = Path(__file__).parents[2] / "docs" / "authoring.md"
 
@@ -74,7 +75,8 @@ def test_a_course_of_ones_own_is_copied_and_counted(own, tmp_path, capsys):
     page = (mine / "start.md").read_text()
     assert "(my_lesson.ipynb)" in page and "none yet" in page
     assert "Exercises solved: 0 of 1. Predictions made: 0 of 1." in page
-    assert "Other notebooks" not in page and "glossary" not in page
+    assert "Other notebooks" not in page and "glossary" not in page and "inventory" not in page
+    assert f"lab {mine} --course {own} --reset 07`" in page
     check("my.1", lambda x: 2 * x)
     assert cli.main(["lab", str(mine), "--course", str(own), "--copy-only"]) == 0
     assert "**Continue with [my_lesson](my_lesson.ipynb)**" in (mine / "start.md").read_text()
@@ -82,6 +84,30 @@ def test_a_course_of_ones_own_is_copied_and_counted(own, tmp_path, capsys):
         cli.main(["lab", str(mine), "--course", str(own), "--copy-only", "--reset", "my"]) == 0
         and overview("my")[0] == 0
     )
+
+
+def test_a_learners_folder_inside_the_course_is_not_copied(own):
+    for _ in range(2):
+        assert cli.main(["lab", str(own / "trial"), "--course", str(own), "--copy-only"]) == 0
+    names = {path.name for path in (own / "trial").iterdir()}
+    assert names == {"my_lesson.ipynb", "my_lesson.py", "start.md", ".autolab.json"}
+
+
+def test_its_plan_and_solutions_are_shown(own, capsys):
+    assert cli.main(["plans", str(own / "my_lesson.ipynb")]) == 1
+    assert "there is no plan" in capsys.readouterr().err
+    (own / "plans").mkdir()
+    (own / "plans" / "my_lesson.md").write_text("Ask for hands.")
+    assert cli.main(["plans", str(own / "my_lesson.py")]) == 0
+    assert cli.main(["solutions", str(own / "my_lesson.ipynb")]) == 0
+    said = capsys.readouterr().out
+    assert "Ask for hands." in said and "def slope(x):\n    return 2 * x" in said
+
+
+def test_the_room_reads_its_right_answer(own):
+    question = declared(own)["my.q1"]
+    assert question.key == "6" and question.choices == ("3", "6", "9")
+    assert question.ask.startswith("x is 3.")
 
 
 def test_a_lesson_file_that_fails_is_named_and_the_course_opens(own, tmp_path, capsys):

@@ -1,5 +1,6 @@
 """The settings with which Sphinx builds the site (tools/site/build.py)."""
 
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -77,10 +78,17 @@ def _mathml(tex, display):
         return f"<code>{escape(tex)}</code>"
 
 
+def _mark_signatures(app, page, template, context, doctree):
+    """Tell screen readers that Sphinx uses a definition list without terms only to indent parameters."""
+    if "body" in context:
+        context["body"] = re.sub(r"<dl>(?=\s*<dd>)", '<dl role="presentation">', context["body"])
+
+
 def setup(app):
     sys.path.insert(0, str(Path(autolab.__file__).resolve().parents[1] / "tools" / "site"))
     import api
 
     api.connect(app)
+    app.connect("html-page-context", _mark_signatures)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     assert Path(app.srcdir, "index.md").exists(), "tools/site/build.py writes the sources"
