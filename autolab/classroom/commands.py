@@ -334,7 +334,7 @@ def grade(chosen: argparse.Namespace) -> int:
     tell = lambda line: print(line, flush=True)
     rows = grades.grade(chosen.folder, limits, chosen.jobs, tell, chosen.output)
     _gradebook(chosen, rows)
-    print(f"wrote {chosen.output}. docs/grading.md says what this does not protect from.")
+    print(f"wrote {chosen.output}. docs/grading.md explains the limits of automatic grading.")
     return 0
 
 

@@ -167,7 +167,9 @@ def replayed(exercise: Exercise, gave: dict[str, Any]) -> tuple[Exercise, Any]:
         if one is Ellipsis:
             raise Unanswered
         if not isinstance(one, dict):
-            raise TypeError(f"the answer gave {one!r}, which is nothing that is compared")
+            raise TypeError(
+                f"the answer gave {one!r}, which cannot be compared with the expected results"
+            )
         return one
 
     return replace(exercise, observe=observe), stands

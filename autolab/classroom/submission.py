@@ -77,7 +77,9 @@ def read(path: Path, name: str) -> Submission:
         return Submission(
             name,
             {},
-            trouble=f"this is no notebook that can be read ({type(error).__name__}: {error})"[:300],
+            trouble=f"the file cannot be read as a notebook ({type(error).__name__}: {error})"[
+                :300
+            ],
         )
 
 

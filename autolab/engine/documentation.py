@@ -74,6 +74,7 @@ def _operation_docstring(op: Op, name: str, words: str | None, first: str) -> st
 
 
 def _named(argument: str, first: str) -> str:
+    """Return an argument's name as users see it: `self` is called `first`."""
     return first if argument == "self" else argument
 
 

@@ -47,6 +47,8 @@ def cached_features(extractor: Module, batches: Iterable[Sequence[Tensor]]) -> T
         pairs = [(extractor(inputs), targets) for inputs, targets in batches]
     if not pairs:
         raise fail(
-            ValueError, "there are no batches to extract features from", "Is the data set empty?"
+            ValueError,
+            "there are no batches to extract features from",
+            "Check that the data set is not empty.",
         )
     return TensorDataset(*(autolab.cat(column) for column in zip(*pairs)))

@@ -32,7 +32,9 @@ class _Adapter(nn.Module):
         super().__init__()
         if not isinstance(r, int) or r < 1:
             raise fail(
-                ValueError, f"r should be an integer of at least 1, but got {r}", "It is the rank."
+                ValueError,
+                f"r should be an integer of at least 1, but got {r}",
+                "r is the rank of the two small matrices.",
             )
         self.r, self.alpha = r, r if alpha is None else alpha
         self.scaling = self.alpha / r
@@ -76,7 +78,7 @@ class LoRALinear(_Adapter):
             raise fail(
                 TypeError,
                 f"base should be a Linear, but got {type(base).__name__}",
-                "It adapts one layer.",
+                "A LoRA layer adapts a single layer.",
             )
         super().__init__(base, r, alpha, (r, base.in_features), (base.out_features, r))
 
@@ -98,7 +100,7 @@ class LoRAConv2d(_Adapter):
             raise fail(
                 TypeError,
                 f"base should be a Conv2d, but got {type(base).__name__}",
-                "It adapts one layer.",
+                "A LoRA layer adapts a single layer.",
             )
         if base.groups != 1:
             raise unsupported(
@@ -170,7 +172,7 @@ def merge_lora(model: nn.Module) -> list[str]:
         if isinstance(module, _Adapter)
     }
     if not adapters:
-        raise fail(ValueError, "the model has no adapters", "add_lora(model) adds them.")
+        raise fail(ValueError, "the model has no adapters", "Call add_lora(model) to add them.")
     merged = {}
     for name, adapter in adapters.items():
         if id(adapter) not in merged:

@@ -32,19 +32,19 @@ class EarlyStopping:
             raise fail(
                 ValueError,
                 f"patience should be an integer of at least 1, but got {patience}",
-                "In epochs.",
+                "patience counts epochs without an improvement.",
             )
         if not min_delta >= 0:
             raise fail(
                 ValueError,
                 f"min_delta should be at least 0, but got {min_delta}",
-                "mode says the direction.",
+                "The sign comes from mode, so min_delta itself is not negative.",
             )
         if mode not in ("min", "max"):
             raise fail(
                 ValueError,
                 f"mode should be 'min' or 'max', but got {mode!r}",
-                "Losses fall, accuracies rise.",
+                'Use "min" for a loss and "max" for an accuracy.',
             )
         self.patience, self.min_delta, self.mode = patience, min_delta, mode
         self.best: float | None = None

@@ -76,7 +76,9 @@ def evaluate(
             mean.add(loss(outputs, targets), outputs, targets)
     mean_loss, accuracy = mean.values()
     if mean_loss is None:
-        raise fail(ValueError, "there are no batches to evaluate", "Is the data set empty?")
+        raise fail(
+            ValueError, "there are no batches to evaluate", "Check that the data set is not empty."
+        )
     return mean_loss, accuracy
 
 
@@ -145,7 +147,11 @@ class Training:
             batches = self._resumed() if self.done else self._begun()
             following = next(batches, None)
             if following is None and not self.done:
-                raise fail(ValueError, "there are no batches to train on", "Is the data set empty?")
+                raise fail(
+                    ValueError,
+                    "there are no batches to train on",
+                    "Check that the data set is not empty.",
+                )
             while following is not None:
                 self._train_on(*following)
                 following = next(batches, None)
@@ -242,17 +248,21 @@ def training(
     """
     if not isinstance(loaders, (tuple, list)) or len(loaders) != 2:
         raise fail(
-            ValueError, "loaders should be a pair (training, validation)", "The second may be None."
+            ValueError,
+            "loaders should be a pair (training, validation)",
+            "Pass (training, None) if there is no validation.",
         )
     if not isinstance(epochs, int) or epochs < 0:
         raise fail(
             ValueError,
             f"epochs should be an integer of at least 0, but got {epochs}",
-            "One is one pass.",
+            "One epoch is one pass over the training data.",
         )
     if every is not None and (not isinstance(every, int) or every < 1):
         raise fail(
-            ValueError, f"every should be an integer of at least 1, but got {every}", "In steps."
+            ValueError,
+            f"every should be an integer of at least 1, but got {every}",
+            "It is the number of steps between two reports.",
         )
     if loaders[1] is None and (stopping is not None or isinstance(scheduler, ReduceLROnPlateau)):
         what = "ReduceLROnPlateau" if stopping is None else "early stopping"

@@ -69,7 +69,7 @@ class Sitting:
             raise fail(
                 ValueError,
                 f"choice should be {expected}, but is {choice!r}",
-                "autolab.inventory() says where you are.",
+                "autolab.inventory() shows how many questions you have answered.",
             )
         if self.answers.get(item.number) != choice:
             progress.record(

@@ -135,8 +135,8 @@ class Practice(Explorer):
         `autolab.explore(...).ask(...)`."""
         raise fail(
             TypeError,
-            "a practice asks by itself; ask is for explorers",
-            "autolab.explore(loss).ask(...) does.",
+            "a practice asks its own questions, so it has no ask()",
+            "To ask a question of your own, use autolab.explore(loss).ask(...).",
         )
 
     def another(self, seed: int | None = None, level: int | None = None) -> None:
@@ -303,13 +303,13 @@ def _check(loss: Any, level: Any, help: Any, mode: Any, seed: Any) -> None:
         raise fail(
             ValueError,
             f"help should be one of {', '.join(HELP)}, or None, but is {help!r}",
-            "None gives less with each graph that was right.",
+            "None gives less help after each graph that was answered correctly.",
         )
     if mode not in MODES:
         raise fail(
             ValueError,
             f"mode should be one of {', '.join(MODES)}, but is {mode!r}",
-            "forward asks for the values, backward for what backward decides.",
+            '"forward" asks for values, "backward" for the decisions of the backward pass.',
         )
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
         raise fail(

@@ -110,7 +110,7 @@ def events(kind: str | None = None) -> list[Event]:
         raise fail(
             ValueError,
             f"kind should be one of {', '.join(KINDS)}, or None, but is {kind!r}",
-            "None shows all kinds.",
+            "Leave kind out to see all kinds.",
         )
     with _ours:
         path, lines = where(), []

@@ -120,7 +120,7 @@ def declared(path: Path) -> dict[str, Asked]:
             if cell["cell_type"] == "code"
         ]
     except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{path} is no notebook") from None
+        raise ValueError(f"{path} is not a notebook") from None
     return _registered(path, _answered(cells))
 
 

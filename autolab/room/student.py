@@ -135,7 +135,9 @@ class Room:
             text = reply.read(2000).decode("utf-8", "replace").strip()
             says = reply.headers.get("Content-Type", "")
             if not says.startswith("text/plain") or reply.status == 200 and text != "ok":
-                raise OSError(f"what answers there is no room ({reply.status} {reply.reason})")
+                raise OSError(
+                    f"a server answered there, but it is not a room ({reply.status} {reply.reason})"
+                )
             return reply.status, text
         finally:
             line.close()
@@ -227,7 +229,7 @@ def hand_in() -> Room:
         raise fail(
             RuntimeError,
             "hand_in() needs a room, and none was joined",
-            'autolab.room("http://…", "4KD2") joins one.',
+            'Join a room with autolab.room("http://…", "4KD2").',
         )
     mine = sittings(progress.events())
     for when in SITTINGS:

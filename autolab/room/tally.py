@@ -96,7 +96,7 @@ class Tally:
             raise ValueError(f"--code should be 4 to 12 letters A to Z and digits, but is {code!r}")
         if code and self.code and code != self.code:
             raise ValueError(
-                f"{file} is of a room with the code {self.code}; leave --code out, or name another --file"
+                f"{file} belongs to a room with the code {self.code}. Leave --code out, or name another --file"
             )
         # an incomplete line after a crash stays as it is, and the next line begins after it
         self._file = os.fdopen(

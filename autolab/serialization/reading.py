@@ -85,7 +85,7 @@ def load(
     if not weights_only:
         warnings.warn(_TRUST, UserWarning, stacklevel=2)
     if mmap:
-        raise unsupported("load", "mmap", "All tensors are read at once here.")
+        raise unsupported("load", "mmap", "autolab reads all tensors at once; leave mmap out.")
     restore = restorer(map_location)
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)

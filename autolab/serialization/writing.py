@@ -63,7 +63,7 @@ def save(
         name = "pickle_module" if pickle_module is not pickle else "_use_new_zipfile_serialization"
         raise unsupported("save", name, "Files are written as PyTorch writes them since 1.6.")
     if pickle_protocol != 2:
-        raise unsupported("save", "pickle_protocol", "2 is what torch.load expects.")
+        raise unsupported("save", "pickle_protocol", "Leave it out; torch.load expects protocol 2.")
     is_path = isinstance(f, (str, os.PathLike))
     if not is_path and not hasattr(f, "write"):
         message = "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
@@ -82,7 +82,11 @@ def replacing(path):
     """
     path = os.path.realpath(os.fspath(path))
     if os.path.isdir(path):
-        raise fail(IsADirectoryError, f"[Errno 21] Is a directory: '{path}'", "Name a file in it.")
+        raise fail(
+            IsADirectoryError,
+            f"[Errno 21] Is a directory: '{path}'",
+            "Name a file inside this folder.",
+        )
     folder, name = os.path.split(path)
     if not os.path.isdir(folder):
         message = f"Parent directory {folder} does not exist."

@@ -37,7 +37,7 @@ class _Catalogue(types.ModuleType):
         raise fail(
             KeyError,
             f"key should be the name of a specimen or its number, 1 to {len(self)}, but is {key!r}",
-            "print(autolab.specimens) lists them.",
+            "print(autolab.specimens) lists the wrong engines.",
         )
 
     def __repr__(self) -> str:

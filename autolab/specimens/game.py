@@ -40,7 +40,7 @@ def catch(seed: int | None = None, level: int = 3) -> Game:
         raise fail(
             TypeError,
             f"seed should be an int or None, but is {seed!r} ({type(seed).__name__})",
-            "None chooses anew each time.",
+            "With None, each game chooses another one.",
         )
     if level not in LEVELS or isinstance(level, bool):
         raise fail(
@@ -115,7 +115,7 @@ class Game:
     def rule(self, name: str | int) -> str:
         """Return the changed code of the engine called `name`, with line numbers. Raises ValueError
         for a name that is not a candidate."""
-        one = self._one(name)
+        one = self._candidate(name)
         return one.listing if isinstance(one, Specimen) else "Nothing was exchanged."
 
     def name(self, name: str | int, line: int | None = None) -> Verdict:
@@ -124,7 +124,7 @@ class Game:
 
         The right engine has no wrong line. Raises ValueError for an unknown name or line.
         """
-        one = self._one(name)
+        one = self._candidate(name)
         last = len(one.rule.splitlines())
         if line is not None and (
             not isinstance(line, int) or isinstance(line, bool) or not 1 <= line <= last
@@ -168,7 +168,8 @@ class Game:
             f"No, it is not “{one.name}”, although no try had told the two apart. {self.hint}",
         )
 
-    def _one(self, name: str | int) -> Any:
+    def _candidate(self, name: str | int) -> Any:
+        """Return the candidate with this name or number. Raises ValueError if there is none."""
         for one in self._candidates.values():
             if name == one.name or (type(name) is int and name == one.number):
                 return one

@@ -548,7 +548,7 @@ class Builder:
             )
         return found
 
-    # -- the end -----------------------------------------------------------------------------------
+    # -- the result --------------------------------------------------------------------------------
     def finish(self, meta: dict[str, Any]) -> Trace:
         """Return the frozen trace. `meta` as in `model.Trace`. The builder can't be used afterwards."""
         trace = self.ended(meta)()

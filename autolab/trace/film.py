@@ -479,7 +479,7 @@ class Film(Observer):
         if saved and any(item.state == "alive" for item in saved):
             self.free(node)
 
-    # -- the end -----------------------------------------------------------------------------------
+    # -- the result --------------------------------------------------------------------------------
     def forget(self) -> None:
         """Release all gradients."""
         self._sums.clear()

@@ -277,7 +277,7 @@ class Pictures:
             mean, variance = rows.mean(1), rows.var(1)
         return {"batch mean": (mean, used), "batch variance": (variance, used)}
 
-    # -- the end ---------------------------------------------------------------------------------------------------
+    # -- the result ------------------------------------------------------------------------------------------------
     def all(self, book: Book) -> dict[str, dict[str, Any]]:
         """Return `Node.layer` of the operations that have one, by node."""
         return {
@@ -312,6 +312,8 @@ class Pictures:
 def _picture(
     layer: _Layer, what: str, array: np.ndarray | None, run: int = 0, edge: str | None = None
 ) -> None:
+    """Add the picture of `array` to a layer, unless there are no numbers or no view. what: "w" for
+    kernels, otherwise feature maps."""
     if array is not None and array.size and layer.view is not None:
         make = panels.kernel_maps if what == "w" else panels.feature_maps
         layer.panels.append(make(layer.view, what, array, run, edge))

@@ -129,6 +129,7 @@ class Again:
             return np.array(rows).reshape((*result.shape, *asked.shape))
 
     def _run(self, node_id: str, tensors: list[Tensor]) -> Tensor:
+        """Run the operation of a node on these operands. Raises `Unknown` if it cannot be run again."""
         node = self.trace.node(node_id)
         if node.op == "detach":
             return wrap(np.array(tensors[0]._array)[()])

@@ -26,7 +26,7 @@ class At(NamedTuple):
     optimizer: type | None
     lines: Lines
     compiled: bool = False  # whether it is inside a function that torch.compile made
-    line: int | None = None  # of the learner's frame, in case that frame has moved on since
+    line: int | None = None  # the line that `frame` was at; the frame itself goes on running
 
 
 def at(

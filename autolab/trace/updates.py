@@ -220,7 +220,7 @@ class Updates:
             if self.builder.reader.grad(leaf) is grad:
                 self.film.check_grad(self.builder.by_tensor.get(leaf))
 
-    # -- the end -----------------------------------------------------------------------------------
+    # -- the result --------------------------------------------------------------------------------
     def share_names(self) -> None:
         """Give all nodes of a changed tensor the same name, whichever node the name was found for."""
         pairs = [(e.parent, e.child) for e in self.builder.edges if e.update]

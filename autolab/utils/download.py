@@ -69,7 +69,7 @@ def download(url, path, md5=None, sha256_prefix=None, progress=True, again=False
     os.remove(part)
     if not continued:
         raise error
-    # What the file began with may have been another version, so it deserves a second try.
+    # The first part of the file may come from another version, so download it once more from the start.
     download(url, path, md5, sha256_prefix, progress, again)
 
 

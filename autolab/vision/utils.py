@@ -19,7 +19,7 @@ def _batch(tensor):
         raise fail(
             TypeError,
             f"tensor or list of tensors expected, got {type(tensor)}",
-            "Images (N, C, H, W).",
+            "Pass images of shape (N, C, H, W).",
         )
     if isinstance(tensor, list):
         for image in tensor:

@@ -213,7 +213,7 @@ def _counts(matrix: Any) -> np.ndarray:
         raise fail(
             ValueError,
             "matrix must hold counts: finite, not negative, and not all 0",
-            "For shares instead of counts, give the counts and normalize=True.",
+            "To see proportions, pass the counts with normalize=True.",
         )
     return counts.astype(np.int64) if counts.dtype.kind == "b" else counts
 

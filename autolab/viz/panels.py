@@ -67,7 +67,7 @@ def whole(value: Any, where: str, least: int = 1) -> int:
         raise fail(
             ValueError,
             f"{where} must be an int, at least {least}; got {value!r}",
-            "It counts something.",
+            "Pass a whole number.",
         )
     return int(value)
 
@@ -131,7 +131,7 @@ def axes(ax: Any, width: float, height: float) -> Any:
         raise fail(
             TypeError,
             f"ax must be a matplotlib Axes, got {type(ax).__name__}",
-            "plt.subplots() makes one.",
+            "plt.subplots() makes axes.",
         )
     return ax
 

@@ -287,7 +287,7 @@ def _named(inputs: Any) -> dict[str, Any]:
         raise fail(
             TypeError,
             f"inputs must be a tensor, a list or a dict of tensors, got {type(inputs).__name__}",
-            "A network's: dict(model.named_parameters()).",
+            "For a network, pass dict(model.named_parameters()).",
         )
     pairs = (
         inputs.items()

@@ -148,7 +148,7 @@ def descend(
     manual_seed(0)  # a loss with random numbers draws the same for all
     optimizer, run = make(parameters, lr), Run(name)
 
-    def again() -> Any:
+    def recompute() -> Any:
         optimizer.zero_grad()
         loss = loss_of(closure)
         loss.backward()
@@ -162,7 +162,7 @@ def descend(
         run.momenta.append(_momentum(optimizer, parameters))
         if step == steps or not np.isfinite(loss):
             break
-        optimizer.step(again) if isinstance(optimizer, optim.LBFGS) else optimizer.step()
+        optimizer.step(recompute) if isinstance(optimizer, optim.LBFGS) else optimizer.step()
     return run
 
 

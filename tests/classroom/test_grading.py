@@ -235,7 +235,7 @@ def test_what_failed_is_said(graded):
     ]
     assert (
         of(graded, "broken")[""].status == "unreadable"
-        and "no notebook that can be read" in of(graded, "broken")[""].why
+        and "cannot be read as a notebook" in of(graded, "broken")[""].why
     )
     assert of(graded, "sub/=1+1")[""].why == "no cell of it checks an exercise"
 

@@ -237,7 +237,7 @@ def test_a_graph_of_ones_own():
     assert [one["answer"] for one in shapes] == [[30, 40]]
     with pytest.raises(TypeError, match="no level"):
         game.another()
-    with pytest.raises(TypeError, match="asks by itself"):
+    with pytest.raises(TypeError, match="asks its own questions"):
         game.ask("x", "grad")
 
 

@@ -228,7 +228,7 @@ def test_the_instructors_questions_are_those_of_named_notebooks(tmp_path, capsys
     wrong = {
         "gone": "gone cannot be read: No such file",
         "none": "none should have questions with names",
-        "bad.ipynb": "is no notebook",
+        "bad.ipynb": "is not a notebook",
     }
     for path, said in wrong.items():
         assert (

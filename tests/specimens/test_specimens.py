@@ -238,7 +238,7 @@ def test_a_specimen_that_is_not_there(key):
         KeyError, match="key should be the name of a specimen or its number, 1 to 25, but is"
     ) as caught:
         specimens[key]
-    assert caught.value.__notes__ == ["print(autolab.specimens) lists them."]
+    assert caught.value.__notes__ == ["print(autolab.specimens) lists the wrong engines."]
 
 
 @pytest.mark.parametrize(

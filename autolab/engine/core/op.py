@@ -65,7 +65,7 @@ def _ask_at_first_call(op: Op) -> None:
 
 def _first_call(op: Op, place: str, ask: Callable[[], Any]) -> Callable[..., Any]:
     def first_call(*args: Any) -> Any:
-        # If a caller keeps this function, it asks again at every call and still finds the right runner.
+        # A caller may have stored this function, so each call looks up the current runner in `op`.
         if getattr(op, place) is first_call:
             setattr(op, place, ask())
         return getattr(op, place)(*args)

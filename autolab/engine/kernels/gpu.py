@@ -42,7 +42,7 @@ def _columns(x, geo):
 
 
 def _by_channel(y, groups):
-    """Return (N, O, …) as (groups, O / groups, N * …)."""
+    """Reshape an array (N, O, …) to (groups, O / groups, N * …), with the channels of each group together."""
     return y.swapaxes(0, 1).reshape(groups, y.shape[1] // groups, -1)
 
 

@@ -25,7 +25,10 @@ from .products import matmul
 WORTH_IT = 2e7  # floating-point operations below which a second thread costs more than it saves
 TINY = 5e5  # floating-point operations below which BLAS itself uses one thread
 _lock = threading.Lock()
-_holders = [0, 1]  # how many kernels limit BLAS to one thread, and its threads before
+_holders = [
+    0,
+    1,
+]  # [kernels that limit BLAS to one thread now, number of threads to restore after them]
 
 
 _blas = cache(blas.thread_functions)

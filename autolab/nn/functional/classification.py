@@ -148,7 +148,7 @@ def _check_classes_of_weight(weight, classes, short=False, function=""):
         message += f"weight tensor of shape: {list(weight.shape)}"
         if short:
             message = "weight tensor should be defined either for all or no classes"
-        raise fail(RuntimeError, message, "One weight for each class.")
+        raise fail(RuntimeError, message, "Pass one weight for each class.")
 
 
 @in_float32

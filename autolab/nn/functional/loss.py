@@ -200,7 +200,7 @@ def binary_cross_entropy(
             ValueError,
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) "
             "is deprecated. Please ensure they have the same size.",
-            "One target for each probability.",
+            "Pass one target for each probability.",
         )
     if target.dtype is not input.dtype and input.is_floating_point():
         raise fail(
@@ -231,7 +231,7 @@ def binary_cross_entropy_with_logits(
         raise fail(
             ValueError,
             f"Target size ({target.size()}) must be the same as input size ({input.size()})",
-            "One target for each score.",
+            "Pass one target for each score.",
         )
     if input.is_floating_point() and target.dtype is autolab.bool:
         target - target  # noqa: B018 (raises what subtracting a mask raises)

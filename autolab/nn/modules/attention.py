@@ -64,7 +64,7 @@ class MultiheadAttention(Module):
             raise fail(
                 AssertionError,
                 "embed_dim must be divisible by num_heads",
-                f"They are {embed_dim} and {num_heads}.",
+                f"embed_dim is {embed_dim} and num_heads is {num_heads}.",
             )
         options: dict[str, Any] = {"device": device, "dtype": dtype}
         self.in_proj_weight = Parameter(autolab.empty((3 * embed_dim, embed_dim), **options))

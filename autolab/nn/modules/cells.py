@@ -107,7 +107,7 @@ class RNNCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, device, dtype)
         if nonlinearity not in ("tanh", "relu"):
             message = f"Unknown nonlinearity: {nonlinearity}"
-            raise fail(RuntimeError, message, "It is 'tanh' or 'relu'.")
+            raise fail(RuntimeError, message, "Pass nonlinearity='tanh' or 'relu'.")
         self.nonlinearity, self._mode = nonlinearity, f"RNN_{nonlinearity.upper()}"
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:

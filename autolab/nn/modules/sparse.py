@@ -59,7 +59,7 @@ class _Table(Module):
         """Return a layer with the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
         if embeddings.dim() != 2:
             message = "Embeddings parameter is expected to be 2-dimensional"
-            raise fail(AssertionError, message, "One row for each index.")
+            raise fail(AssertionError, message, "The table needs one row for each index.")
         layer = cls(*embeddings.shape, _weight=embeddings, **settings)
         layer.weight.requires_grad = not freeze
         return layer

@@ -520,7 +520,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
                 kernel.start = min(max(ended, came), kernel.end)
                 ended, came = kernel.end, kernel.queued
 
-    # -- the end -----------------------------------------------------------------------------------------------------
+    # -- the result --------------------------------------------------------------------------------------------------
     def _build(self) -> DeviceTrace:
         self._settle()
         self._measured()

@@ -196,7 +196,7 @@ def _grad(trace: Trace, node: Node) -> Iterator[Question]:
         raise fail(
             ValueError,
             f"no gradient comes to {node.label} in this trace",
-            f'What becomes of it can be asked all the same: explorer.ask("{node.label}", "state").',
+            f'You can still ask about its state: explorer.ask("{node.label}", "state").',
         )
 
 
@@ -317,7 +317,7 @@ def _few(what: str, array: np.ndarray | None) -> np.ndarray:
         raise fail(
             ValueError,
             f'{what} has {many}; up to {MOST} can be asked for. Ask for the "shape"',
-            "Nobody types so many.",
+            "Ask about a smaller tensor.",
         )
     return array.astype(np.float64)
 

@@ -197,7 +197,7 @@ class _Pass:
 def _check_workers(num_workers, prefetch_factor, persistent_workers):
     if num_workers < 0:
         message = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
-        raise fail(ValueError, message, "0 is the default.")
+        raise fail(ValueError, message, "Leave it out to load in this process.")
     note = (
         "Without workers the samples are loaded in this process: leave the options of workers out."
     )

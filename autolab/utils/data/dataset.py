@@ -44,7 +44,7 @@ class Dataset:
         raise fail(
             NotImplementedError,
             "Subclasses of Dataset should implement __getitem__.",
-            "Return one sample.",
+            "Define __getitem__(self, index) and return one sample.",
         )
 
     def __add__(self, other: Indexed) -> ConcatDataset:

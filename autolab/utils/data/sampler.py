@@ -44,7 +44,7 @@ def _check_count(num_samples):
         raise fail(
             ValueError,
             f"num_samples should be a positive integer value, but got num_samples={num_samples}",
-            "Is the data set empty?",
+            "Check that the data set is not empty.",
         )
 
 
@@ -68,7 +68,7 @@ class RandomSampler(Sampler):
             raise fail(
                 TypeError,
                 f"replacement should be a boolean value, but got replacement={replacement}",
-                "True or False.",
+                "Pass True or False.",
             )
         _check_count(self.num_samples)
 
@@ -128,14 +128,14 @@ class WeightedRandomSampler(Sampler):
             raise fail(
                 ValueError,
                 f"replacement should be a boolean value, but got replacement={replacement}",
-                "True or False.",
+                "Pass True or False.",
             )
         weights = autolab.as_tensor(weights, dtype=autolab.float64)
         if weights.dim() != 1:  # type: ignore[union-attr]
             raise fail(
                 ValueError,
                 f"weights should be a 1d sequence but given weights have shape {tuple(weights.shape)}",  # type: ignore[union-attr]
-                "One weight for each sample.",
+                "Pass one weight for each sample.",
             )
         self.weights, self.num_samples, self.replacement, self.generator = (
             weights,
@@ -168,7 +168,7 @@ class BatchSampler(Sampler):
             raise fail(
                 ValueError,
                 f"drop_last should be a boolean value, but got drop_last={drop_last}",
-                "True or False.",
+                "Pass True or False.",
             )
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 

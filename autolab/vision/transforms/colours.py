@@ -92,7 +92,7 @@ def rgb_to_grayscale(img: Image, num_output_channels: int = 1) -> Image:
         return grey if num_output_channels == 1 else pil_of(np.dstack([np.array(grey)] * 3))
     if img.ndim < 3:
         message = f"Input image tensor should have at least 3 dimensions, but found {img.ndim}"
-        raise fail(TypeError, message, "(..., 3, H, W).")
+        raise fail(TypeError, message, "Pass an image of shape (..., 3, H, W).")
     _check_colours(img)
     grey = _grey(img)
     # A grey image keeps its one channel, as in torchvision.
@@ -146,7 +146,7 @@ def gaussian_blur(
     sizes = _two("kernel_size", kernel_size, (int,), "int or a sequence of integers")
     if len(sizes) != 2:
         message = f"If kernel_size is a sequence its length should be 2. Got {len(sizes)}"
-        raise fail(ValueError, message, "(columns, rows).")
+        raise fail(ValueError, message, "Pass one number, or (columns, rows).")
     if any(n % 2 == 0 or n < 0 for n in sizes):
         message = f"kernel_size should have odd and positive integers. Got {sizes}"
         raise fail(ValueError, message, "The pixel itself stands in the middle.")
@@ -156,10 +156,10 @@ def gaussian_blur(
     deviations = deviations * 2 if len(deviations) == 1 else deviations
     if len(deviations) != 2:
         message = f"If sigma is a sequence, its length should be 2. Got {len(deviations)}"
-        raise fail(ValueError, message, "(x, y).")
+        raise fail(ValueError, message, "Pass one number, or (x, y).")
     if min(deviations) <= 0:
         message = f"sigma should have positive values. Got {[float(s) for s in deviations]}"
-        raise fail(ValueError, message, "A standard deviation in pixels.")
+        raise fail(ValueError, message, "sigma is a standard deviation in pixels.")
     if is_pil(img):
         return to_pil_image(_blurred(pil_to_tensor(img), sizes, deviations), mode=img.mode)
     return _blurred(img, sizes, deviations)

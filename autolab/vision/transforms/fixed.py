@@ -33,7 +33,7 @@ def listed(name: str, transforms: Iterable[object], *head: str) -> str:
 
 
 class Compose:
-    """One transform after the other."""
+    """Apply several transforms, one after the other."""
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
         self.transforms = transforms
@@ -118,10 +118,10 @@ class Resize(Transform, function=F.resize, settings="size interpolation max_size
         super()._set_up({**settings, "interpolation": mode_of(settings["interpolation"])})
         if not isinstance(self.size, (int, Sequence)):
             message = f"Size should be int or sequence. Got {type(self.size)}"
-            raise fail(TypeError, message, "(height, width).")
+            raise fail(TypeError, message, "Pass one number, or (height, width).")
         if isinstance(self.size, Sequence) and len(self.size) not in (1, 2):
             message = "If size is a sequence, it should have 1 or 2 values"
-            raise fail(ValueError, message, "(height, width).")
+            raise fail(ValueError, message, "Pass one number, or (height, width).")
 
 
 class CenterCrop(Transform, function=F.center_crop):

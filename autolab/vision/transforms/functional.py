@@ -185,7 +185,7 @@ def resize(
     size = [size] if isinstance(size, int) else list(size)
     if len(size) not in (1, 2):
         message = f"Size must be an int or a 1 or 2 element tuple/list, not a {len(size)} element tuple/list"
-        raise fail(ValueError, message, "(height, width).")
+        raise fail(ValueError, message, "Pass one number, or (height, width).")
     if max_size is not None:
         raise unsupported("resize", "max_size", "Name both sides: size=(height, width).")
     _, h, w = get_dimensions(img)
@@ -231,7 +231,9 @@ def rotate(
     """
     mode = mode_of(interpolation)
     if not isinstance(angle, (int, float)):
-        raise fail(TypeError, "Argument angle should be int or float", "In degrees.")
+        raise fail(
+            TypeError, "Argument angle should be int or float", "The angle is a number of degrees."
+        )
     _check_rotation(expand, center)
     if is_pil(img):
         resampling = getattr(pillow().Resampling, mode.name)

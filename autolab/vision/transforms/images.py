@@ -178,7 +178,9 @@ def convert_image_dtype(image: Tensor, dtype: DType = autolab.float32) -> Tensor
     """
     if not isinstance(image, Tensor):
         raise fail(
-            TypeError, "Input img should be Tensor Image", "ToTensor or PILToTensor makes one."
+            TypeError,
+            "Input img should be Tensor Image",
+            "Make a tensor with ToTensor or PILToTensor.",
         )
     if image.dtype is dtype or (image.is_floating_point() and dtype.is_floating_point):
         return image.to(dtype)

@@ -29,7 +29,7 @@ def _place(free_rows, free_columns):
 
 
 class RandomApply(nn.Module):
-    """All of `transforms` with probability `p`, else none."""
+    """Apply all of `transforms` with probability `p`, else none of them."""
 
     def __init__(
         self, transforms: Sequence[Callable[[Any], Any]] | nn.ModuleList, p: float = 0.5
@@ -50,7 +50,7 @@ class RandomApply(nn.Module):
 
 
 class RandomCrop(Transform):
-    """A part of (height, width) `size` at a random place, after padding as in `functional.pad`.
+    """Cut out a part of (height, width) `size` at a random place, after padding as in `functional.pad`.
 
     pad_if_needed: pad images that are smaller. Raises ValueError for smaller images otherwise.
     """
@@ -97,7 +97,7 @@ class RandomCrop(Transform):
 
 
 class _Chance(Transform):
-    """A transform that happens with probability `p`."""
+    """A transform that is applied with probability `p`."""
 
     _shown = ("p",)
 
@@ -111,19 +111,19 @@ class _Chance(Transform):
 
 
 class RandomHorizontalFlip(_Chance):
-    """Left and right exchanged with probability `p`."""
+    """Exchange left and right, with probability `p`."""
 
     _transformed = staticmethod(F.hflip)
 
 
 class RandomVerticalFlip(_Chance):
-    """Top and bottom exchanged with probability `p`."""
+    """Exchange top and bottom, with probability `p`."""
 
     _transformed = staticmethod(F.vflip)
 
 
 class RandomGrayscale(_Chance):
-    """Grey, in as many channels, with probability `p`."""
+    """Turn the image grey and keep its number of channels, with probability `p`."""
 
     def __init__(self, p: float = 0.1) -> None:
         super().__init__(p)
@@ -133,8 +133,8 @@ class RandomGrayscale(_Chance):
 
 
 class RandomResizedCrop(Transform):
-    """A random part of the image, of any size and shape within `scale` (of the area) and `ratio` (width to height),
-    resized."""
+    """Cut out a random part of the image, with an area within `scale` and a width-to-height ratio within `ratio`, and
+    resize it."""
 
     _shown = "size", "scale", "ratio", "interpolation", "antialias"
 
@@ -190,7 +190,7 @@ class RandomResizedCrop(Transform):
 
 
 class RandomRotation(Transform):
-    """The image turned by an angle drawn from -degrees … degrees, or from (low, high); see `functional.rotate`."""
+    """Turn the image by an angle drawn from -degrees … degrees, or from (low, high); see `functional.rotate`."""
 
     _shown = "degrees", "interpolation", "expand", "fill"
     expand = False
@@ -215,7 +215,11 @@ class RandomRotation(Transform):
             message = "degrees should be a sequence of length 2."
             raise fail(kind, message, "Numbers, in a list or tuple.")
         if fill is not None and not isinstance(fill, (Sequence, numbers.Number)):
-            raise fail(TypeError, "Fill should be either a sequence or a number.", "A colour.")
+            raise fail(
+                TypeError,
+                "Fill should be either a sequence or a number.",
+                "fill is the colour of the new pixels.",
+            )
         self.degrees, self.interpolation = [float(d) for d in degrees], mode_of(interpolation)
         self.fill = 0 if fill is None else fill
 
@@ -243,15 +247,15 @@ def _range(value, name, center=1, bound=(0, float("inf"))):
         value = [float(v) for v in value]
     else:
         message = f"{name} should be a single number or a list/tuple with length 2."
-        raise fail(TypeError, message, "(smallest, largest) factor.")
+        raise fail(TypeError, message, "Pass (smallest factor, largest factor).")
     if not bound[0] <= value[0] <= value[1] <= bound[1]:
         message = f"{name} values should be between {bound}, but got {value}."
-        raise fail(ValueError, message, "(smallest, largest) factor.")
+        raise fail(ValueError, message, "Pass (smallest factor, largest factor).")
     return None if value[0] == value[1] == center else tuple(value)
 
 
 class ColorJitter(Transform):
-    """Brightness, contrast, saturation and hue changed by random factors, in random order.
+    """Change brightness, contrast, saturation and hue by random factors, in random order.
 
     Each is a number d, for factors from 1 - d to 1 + d (hue: from -d to d of the colour circle), or (smallest,
     largest). Raises ValueError, TypeError for others."""
@@ -278,7 +282,7 @@ class ColorJitter(Transform):
         saturation: Sequence[float] | None,
         hue: Sequence[float] | None,
     ) -> tuple[Tensor, float | None, float | None, float | None, float | None]:
-        """Draw an order (tensor of four numbers) and the four factors; None for what is None."""
+        """Draw an order (a tensor of four numbers) and the four factors; an argument that is None has the factor None."""
         order = autolab.randperm(4)
         return order, *(
             None if r is None else _uniform(*r) for r in (brightness, contrast, saturation, hue)
@@ -295,7 +299,7 @@ class ColorJitter(Transform):
 
 
 class GaussianBlur(Transform):
-    """The image blurred with a standard deviation drawn from `sigma` = (smallest, largest) or fixed; see
+    """Blur the image with a standard deviation drawn from `sigma` = (smallest, largest) or fixed; see
     `functional.gaussian_blur`."""
 
     _shown = "kernel_size", "sigma"
@@ -313,14 +317,14 @@ class GaussianBlur(Transform):
         if is_number(sigma):
             if sigma <= 0:
                 message = "If sigma is a single number, it must be positive."
-                raise fail(ValueError, message, "A standard deviation in pixels.")
+                raise fail(ValueError, message, "sigma is a standard deviation in pixels.")
             sigma = (sigma, sigma)
         elif not isinstance(sigma, Sequence) or len(sigma) != 2:
             message = "sigma should be a single number or a list/tuple with length 2."
-            raise fail(ValueError, message, "(smallest, largest) standard deviation.")
+            raise fail(ValueError, message, "Pass (smallest, largest) standard deviation.")
         elif not 0.0 < sigma[0] <= sigma[1]:
             message = "sigma values should be positive and of the form (min, max)."
-            raise fail(ValueError, message, "(smallest, largest) standard deviation.")
+            raise fail(ValueError, message, "Pass (smallest, largest) standard deviation.")
         self.sigma: Sequence[float] = sigma
 
     @staticmethod

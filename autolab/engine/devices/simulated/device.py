@@ -175,11 +175,12 @@ class SimDevice(Accelerator):
         return host
 
     def peek(self, array):
-        """Return the numbers, without a transfer that is counted."""
+        """Return a copy of an array's numbers, without counting a transfer."""
         return array._host.copy()
 
     def preview(self, array, most):
-        """Return what the explorer keeps of a result: at most `most` numbers, which can be read here without cost."""
+        """Return what the explorer stores of a result: its numbers if there are at most `most`, else its shape and
+        dtype. This takes no simulated time."""
         return array._host.copy() if array.size <= most else (array.shape, array.dtype)
 
     # -- properties ----------------------------------------------------------------------------------------------------
