@@ -273,7 +273,7 @@ class Sentences:
         self.names, self.trace, self.frames, self.title = names, names.trace, frames, title
 
     def lines(self) -> tuple[str, str]:
-        """Return both lines; the second is "" where there is nothing to add."""
+        """Return the two lines of the caption; the second is "" if the first says everything."""
         event = self.frames[-1].event
         if event == "error" or self.frames[0].phase == "update":
             return _sentence(self.frames[-1].text), ""

@@ -225,7 +225,7 @@ def _exponential(x: Decimal) -> Decimal:
     return Decimal("nan") if x.is_finite() and abs(x) > _MOST else x.exp()
 
 
-_EXPONENTIALS = {  # of e^x and e^-x
+_EXPONENTIALS = {  # functions of up = e^x and down = e^-x
     "sinh": lambda up, down: (up - down) / 2,
     "cosh": lambda up, down: (up + down) / 2,
     "tanh": lambda up, down: (up - down) / (up + down),

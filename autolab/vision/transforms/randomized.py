@@ -282,7 +282,7 @@ class ColorJitter(Transform):
         saturation: Sequence[float] | None,
         hue: Sequence[float] | None,
     ) -> tuple[Tensor, float | None, float | None, float | None, float | None]:
-        """Draw an order (a tensor of four numbers) and the four factors; an argument that is None has the factor None."""
+        """Draw an order (a tensor of four numbers) and the four factors; the factor of a None argument is None."""
         order = autolab.randperm(4)
         return order, *(
             None if r is None else _uniform(*r) for r in (brightness, contrast, saturation, hue)
