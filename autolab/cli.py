@@ -263,7 +263,7 @@ def doctor() -> int:
         "GPU (cupy)": _gpu(),
         "PyTorch": _version_of("torch"),
         "course": str(folders.course_source()),
-        "to type": command("lab"),
+        "start with": command("lab"),
     }
     for name, finding in lines.items():
         print(f"{name:<14}{finding}")

@@ -32,7 +32,7 @@ _chosen_dir: str | None = None
 
 def __getattr__(name):
     if name in ("help", "list", "load"):
-        note = "It runs code from a repository. autolab.vision.models has networks; load_state_dict_from_url fetches weights for your own."
+        note = "It would run code from a repository. Use a network from autolab.vision.models, or load_state_dict_from_url for the weights of your own network."
         raise fail(AttributeError, f"module 'torch.hub' has no attribute '{name}'", note)
     raise AttributeError(f"module 'torch.hub' has no attribute '{name}'")
 

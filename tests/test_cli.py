@@ -106,7 +106,7 @@ def test_the_doctor_says_what_is_found(monkeypatch, capsys):
     assert found["GPU (cupy)"].startswith("not installed")
     assert found["Python"].endswith(f"({sys.executable})")
     assert Path(found["course"]).is_dir()
-    assert found["to type"] == installation.command("lab")
+    assert found["start with"] == installation.command("lab")
 
 
 def test_the_doctor_names_the_blas(monkeypatch, capsys):

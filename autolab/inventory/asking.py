@@ -72,9 +72,7 @@ class Inventory(Displayed):
         self.said = report()._repr_html_() if self.handed_in else ""
 
     def __repr__(self) -> str:
-        how = (
-            f"In a notebook it asks here; in a terminal `{command(f'inventory {self.when}')}` does."
-        )
+        how = f"To answer, run this cell in a notebook, or type `{command(f'inventory {self.when}')}` in a terminal."
         return f"The inventory {self.when!r}: {len(self.answers)} of {len(ITEMS)} answered. {how}"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
@@ -90,9 +88,9 @@ def in_terminal(sitting: Sitting) -> Sitting:
     if sitting.handed_in:
         return sitting
     print(
-        f"{ASK} {NOTE}\nType the number of an answer. An empty line stops; what you answered is kept, and you go on another time."
+        f"{ASK} {NOTE}\nType the number of an answer. An empty line stops. Your answers are kept, and you can continue later."
     )
-    print("With the last answer all are handed in.")
+    print("When you answer the last question, all answers are handed in.")
     for n, item in enumerate(ITEMS, 1):
         if item.number in sitting.answers:
             continue
@@ -116,4 +114,4 @@ def _number(last: int) -> int:
             typed = ""
         if not typed or typed.isdecimal() and 1 <= int(typed) <= last:
             return int(typed or 0)
-        print(f"A number from 1 to {last}, or nothing.")
+        print(f"Type a number from 1 to {last}, or press Enter to stop.")

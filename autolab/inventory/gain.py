@@ -51,7 +51,7 @@ def report() -> Message:
         rows = tuple((when, _state(mine.get(when))) for when in SITTINGS)
         return Message(
             "The inventory: twenty programs, before the course and after it", rows,
-            ("What you knew and what you learned is told when both are handed in: nothing is given away before.",),
+            ("You see what you knew and what you learned after you have handed in both.",),
         )  # fmt: skip
     before, after = mine["before"], mine["after"]
     changes = [Change.of(item, before, after) for item in ITEMS]
@@ -59,9 +59,9 @@ def report() -> Message:
     rows = tuple((c.word, _row(c, after)) for word in order for c in changes if c.word == word)
     gain = hake(before.score / len(ITEMS), after.score / len(ITEMS))
     said = (
-        "All of it was right before, so there was nothing to gain."
+        "All your answers before the course were right, so there was nothing to gain."
         if gain is None
-        else f"Of the {len(ITEMS) - before.score} that you could gain that is {gain:.0%} (the normalised gain)."
+        else f"You gained {gain:.0%} of the {len(ITEMS) - before.score} answers that you could gain (the normalised gain)."
     )
     return Message(
         f"The inventory: {before.score} of {len(ITEMS)} right before, {after.score} after",

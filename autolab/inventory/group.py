@@ -96,8 +96,8 @@ class Group:
             idea = row["idea"] if row["before"] else f"  and: {row['belief']}"
             lines.append(f"{row['before']:>6} {row['after']:>5} {gain:>5}  {held:^18}   {idea}")
         lines += [
-            "gain: Hake's normalised gain (after - before) / (100 - before) of the class; — where all were right before: undefined.",
-            "belief: who chose the answer that follows from the misconception.",
+            "gain: Hake's normalised gain (after - before) / (100 - before) of the class. — means that all were right before, so the gain is undefined.",
+            "belief: how many chose the answer that follows from the misconception.",
         ]
         if len(self.learners) < FEW:
             lines.append(f"With fewer than {FEW} learners one answer changes these numbers a lot.")

@@ -98,17 +98,15 @@ class _Handler(web.RequestHandler):
     def prepare(self) -> None:
         asked = self.request
         if not _ours(asked.host_name, self.names):
-            raise web.HTTPError(
-                403, reason="the room is asked for by the address that its page shows"
-            )
+            raise web.HTTPError(403, reason="open the room by the address that its page shows")
         origin = asked.headers.get("Origin")
         if origin is not None and origin != f"{asked.protocol}://{asked.host}":
-            raise web.HTTPError(403, reason="another page may not talk to the room")
+            raise web.HTTPError(403, reason="requests from other pages are refused")
         if (
             asked.method == "POST"
             and asked.headers.get("Content-Type", "").partition(";")[0] != "application/json"
         ):
-            raise web.HTTPError(415, reason="a message is JSON")
+            raise web.HTTPError(415, reason="a message must be JSON")
 
     def write_error(self, status_code: int, **_: Any) -> None:
         self.set_header("Content-Type", "text/plain; charset=utf-8")
@@ -132,7 +130,7 @@ class _Handler(web.RequestHandler):
         except (ValueError, RecursionError):
             said = None
         if not isinstance(said, dict):
-            raise web.HTTPError(400, reason="a message is a JSON object")
+            raise web.HTTPError(400, reason="a message must be a JSON object")
         return said
 
     @property
@@ -175,7 +173,7 @@ class _Code(_Handler):
 
     def get(self) -> None:
         if not self.with_key:
-            raise web.HTTPError(403, reason="only the instructor's page does this")
+            raise web.HTTPError(403, reason="only the instructor's page may do this")
         where = phone.address(self.address, self.tally.code)
         try:
             side, path = phone.squares(where)
@@ -223,7 +221,7 @@ class _Instructor(_Handler):
 
     def post(self, what: str) -> None:
         if not self.with_key:
-            raise web.HTTPError(403, reason="only the instructor's page does this")
+            raise web.HTTPError(403, reason="only the instructor's page may do this")
         said = self.message()
         id, tally = said.get("id", ""), self.tally
         self.take(
@@ -335,7 +333,7 @@ def serve(
         )  # a whole class at once
     except OSError as error:
         other = "another --interface, or none" if interface else "another --port"
-        said = f"{f'{interface}, ' * bool(interface)}port {port} cannot be had: {error.strerror or error}"
+        said = f"{f'{interface}, ' * bool(interface)}port {port} cannot be used: {error.strerror or error}"
         raise fail(OSError, said, f"Choose {other}; perhaps a room is open already.") from None
     try:
         tally = Tally(file, code, ours)
@@ -347,7 +345,7 @@ def serve(
     print(
         f'The room is open. Students type in a notebook:\n    autolab.room("{address}", "{tally.code}")\n'
         f"Your page, to show to the class:\n    http://{interface or '127.0.0.1'}:{port}/#{tally.key}\n"
-        f"Answers are kept in {file}, without names; the same command goes on with them. Ctrl-C closes the room.",
+        f"Answers are kept in {file}, without names. If you type the same command again, the room continues with them. Ctrl-C closes the room.",
         flush=True,
     )
 

@@ -37,7 +37,7 @@ class Room:
 
         >>> torch.room()
         In no room
-        Your answers stay on this machine. To join ask your instructor: autolab.room("http://192.168.1.5:8765", "4KD2").
+        Your answers stay on this machine. To join a room, ask your instructor for a line such as autolab.room("http://192.168.1.5:8765", "4KD2").
     """
 
     def __init__(self, address: str = "", code: str = "") -> None:
@@ -75,12 +75,12 @@ class Room:
             threading.Thread(target=self._work, name="autolab room", daemon=True).start()
         except RuntimeError as error:  # Python in a browser has no threads
             self._left.set()
-            self.trouble = f"nothing can be sent from here: {error}"
+            self.trouble = f"this machine cannot send anything: {error}"
             return
         self._asked.wait(PATIENCE + 0.5)
         if self._refused:
             self._left.set()
-            note = "The code is on the instructor's page: letters and digits. Ask whether the room was opened anew."
+            note = "The code is on the instructor's page: letters and digits. Ask whether the room was opened again with another code."
             raise fail(
                 ValueError, f"code: the room at {self.address} answers: {self._refused}", note
             )
@@ -148,7 +148,7 @@ class Room:
             store.WATCHERS.remove(self._watch)
 
     def _message(self) -> Message:
-        how = 'To join ask your instructor: autolab.room("http://192.168.1.5:8765", "4KD2").'
+        how = 'To join a room, ask your instructor for a line such as autolab.room("http://192.168.1.5:8765", "4KD2").'
         if not self.joined:
             return Message(
                 "In no room",
@@ -164,9 +164,9 @@ class Room:
             ("waiting", str(self.waiting)),
             *([("why", self.trouble)] if self.trouble else []),
         )
-        said = "Answers to predictions and questions go there without your name. autolab.room.leave() ends that."
+        said = "Your answers to predictions and questions are sent there, without your name. autolab.room.leave() stops that."
         where = (
-            f"The room at {self.address} is joined, but not reached"
+            f"You joined the room at {self.address}, but it cannot be reached"
             if self.trouble
             else f"In the room at {self.address}"
         )
@@ -221,14 +221,14 @@ def hand_in() -> Room:
         ...     torch.room.hand_in()
         ... except RuntimeError as error:
         ...     print(error)
-        hand_in() needs a room, and none was joined
+        hand_in() needs a room, but you have not joined one
     """
     from ..inventory.sitting import SITTINGS, sittings
 
     if _room is None:
         raise fail(
             RuntimeError,
-            "hand_in() needs a room, and none was joined",
+            "hand_in() needs a room, but you have not joined one",
             'Join a room with autolab.room("http://…", "4KD2").',
         )
     mine = sittings(progress.events())
@@ -236,7 +236,7 @@ def hand_in() -> Room:
         if when not in mine or not mine[when].handed_in:
             note = f'autolab.inventory("{when}") asks; hand it in at its end.'
             raise fail(
-                RuntimeError, f"hand_in() needs both sittings, and {when!r} is not handed in", note
+                RuntimeError, f"hand_in() needs both sittings, but {when!r} is not handed in", note
             )
     said = {
         w: {"letter": mine[w].letter, "answers": {str(n): a for n, a in mine[w].answers.items()}}

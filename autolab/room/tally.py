@@ -130,7 +130,7 @@ class Tally:
             and len(self.questions) - len(self.listed) >= UNKNOWN
         ):
             raise OverflowError(
-                f"the room has {UNKNOWN} questions that it does not know, and takes no other"
+                f"the room has {UNKNOWN} questions that it does not know, and accepts no more of them"
             )
         self.join(who)
         if id not in self.questions or who not in self.questions[id].given:
@@ -152,7 +152,7 @@ class Tally:
             or not isinstance(shown, bool)
         ):
             raise ValueError(
-                "id should be that of a question with answers, and shown true or false"
+                "id should name a question with answers, and shown should be true or false"
             )
         self._keep({"what": "release", "id": id, "shown": shown})
 
@@ -160,7 +160,7 @@ class Tally:
         """Open the second vote on a question and hide the answers until they are shown again.
         Raises ValueError for an unknown question, and OverflowError after the last vote."""
         if not isinstance(id, str) or id not in self.listed:
-            raise ValueError("id should be that of a question with answers")
+            raise ValueError("id should name a question with answers")
         if len(self.questions[id].rounds) >= ROUNDS:
             raise OverflowError(f"a question has {ROUNDS} votes")
         self._keep({"what": "again", "id": id})

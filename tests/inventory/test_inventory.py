@@ -129,7 +129,7 @@ def test_nothing_is_told_before_both_are_handed_in():
     answered("after", 15, "belief")
     text = repr(inventory())
     assert text.splitlines()[0] == "The inventory: 5 of 20 right before, 15 after"
-    assert "Of the 15 that you could gain that is 67%" in text
+    assert "You gained 67% of the 15 answers that you could gain" in text
     rows = [line.split()[0] for line in text.splitlines()[1:21]]
     assert (rows.count("learned"), rows.count("known")) == (10, 5) and rows[0] == "learned"
     assert "You answered as if: After backward() a loss is only its number" in text

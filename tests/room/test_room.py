@@ -618,7 +618,9 @@ def test_a_taken_port_gets_a_sentence(tmp_path, capsys):
             )
             == 1
         )
-    assert f"port {port} cannot be had" in capsys.readouterr().err and not (tmp_path / "r").exists()
+    assert (
+        f"port {port} cannot be used" in capsys.readouterr().err and not (tmp_path / "r").exists()
+    )
 
 
 @pytest.mark.parametrize(

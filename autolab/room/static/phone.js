@@ -78,7 +78,7 @@ function list(questions) {
     const link = make("a", make("p", place("open")), "", { href: `#${[code, one.id].map(encodeURIComponent).join("/")}` });
     words(link, one.ask || one.id);
   }
-  say(questions.length ? "" : "No question is open; one is here as soon as it has a first answer.");
+  say(questions.length ? "" : "No question is open. A question appears here after its first answer.");
 }
 
 async function look() {
@@ -96,7 +96,7 @@ async function look() {
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const given = answers().value.trim(), typed = code || place("code").value.trim().toUpperCase();
-  if (!given || !typed) return say("An answer and the room's code are needed.");
+  if (!given || !typed) return say("Type an answer and the room's code.");
   send.disabled = true;
   const before = code;
   code = typed;

@@ -165,7 +165,7 @@ async function look() {
     before = text;
     answered = true;
   } catch {
-    if (answered) place("said").textContent = "The room does not answer; what is here was there before.";
+    if (answered) place("said").textContent = "The room does not answer. This page shows its last state.";
     answered = false;
   }
 }
