@@ -32,7 +32,7 @@ _chosen_dir: str | None = None
 
 def __getattr__(name):
     if name in ("help", "list", "load"):
-        note = "It would run code from a repository. Use a network from autolab.vision.models, or load_state_dict_from_url for the weights of your own network."
+        note = "It would run code from a repository. Use a network from autolab.vision.models, or load_state_dict_from_url for weights."
         raise fail(AttributeError, f"module 'torch.hub' has no attribute '{name}'", note)
     raise AttributeError(f"module 'torch.hub' has no attribute '{name}'")
 

@@ -96,7 +96,7 @@ class Group:
             idea = row["idea"] if row["before"] else f"  and: {row['belief']}"
             lines.append(f"{row['before']:>6} {row['after']:>5} {gain:>5}  {held:^18}   {idea}")
         lines += [
-            "gain: Hake's normalised gain (after - before) / (100 - before) of the class. — means that all were right before, so the gain is undefined.",
+            "gain: Hake's normalised gain (after - before) / (100 - before) of the class. — is undefined: all were right before.",
             "belief: how many chose the answer that follows from the misconception.",
         ]
         if len(self.learners) < FEW:

@@ -37,7 +37,7 @@ class Room:
 
         >>> torch.room()
         In no room
-        Your answers stay on this machine. To join a room, ask your instructor for a line such as autolab.room("http://192.168.1.5:8765", "4KD2").
+        Your answers stay on this machine. To join ask your instructor: autolab.room("http://192.168.1.5:8765", "4KD2").
     """
 
     def __init__(self, address: str = "", code: str = "") -> None:
@@ -148,7 +148,7 @@ class Room:
             store.WATCHERS.remove(self._watch)
 
     def _message(self) -> Message:
-        how = 'To join a room, ask your instructor for a line such as autolab.room("http://192.168.1.5:8765", "4KD2").'
+        how = 'To join ask your instructor: autolab.room("http://192.168.1.5:8765", "4KD2").'
         if not self.joined:
             return Message(
                 "In no room",

@@ -187,7 +187,7 @@ def test_in_a_terminal(monkeypatch, capsys):
     assert cli.main(["inventory", "before"]) == 0
     out = capsys.readouterr().out
     assert (
-        "A number from 1 to 5, or nothing." in out
+        "Type a number from 1 to 5, or press Enter to stop." in out
         and "2 of 20" in out
         and "1 of 20 answered, not handed in" in out
     )
