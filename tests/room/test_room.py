@@ -194,7 +194,7 @@ def test_what_nobody_asked_is_counted_and_not_shown(tmp_path):
         tally.state
     )
     for refused in (lambda: tally.release("Kim is late", True), lambda: tally.again("Kim is late")):
-        with pytest.raises(ValueError, match="id should be"):
+        with pytest.raises(ValueError, match="id should name"):
             refused()
     for n in range(UNKNOWN - 3):
         tally.answer(YOU, answer(f"made up {n}"))
