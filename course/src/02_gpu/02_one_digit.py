@@ -49,7 +49,7 @@ plots.curves(batch_sizes, per_digit, xlabel="batch", ylabel="µs a digit", log="
 plt.show()
 
 # %% [markdown]
-# To see the reason, look at two forward passes on the GPU: first with one digit, and then with 64. A **kernel** is a program that runs on the GPU. For each operation, the CPU (which is called the **host** here) puts a kernel into a queue. Compare how well the queue is filled in the two passes.
+# To see the reason, look at two forward passes on the GPU: first with one digit, and then with 64. A **kernel** is a program that runs on the GPU. For each operation, the CPU (which is called the **host** here) puts a kernel into a queue. Compare how full the queue is in the two passes.
 
 # %% tags=["picture", "look"]
 reader = hand.network().to(device)
@@ -64,9 +64,9 @@ DeviceExplorer(one_and_many)
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** Putting a kernel into the queue is called a **launch**, and it costs the host 5 µs, however little the kernel has to do. A training step of this network needs about five hundred launches, which take 2.5 ms no matter how many digits go through together. This fixed cost is called **launch overhead**. The CPU has no queue to fill, so it is done with one digit after 0.3 ms. However, every further digit costs the CPU another 0.2 ms, while it costs the GPU little more than 0.01 ms.
 #
-# So in this model the same GPU is about eight times slower with one digit, but more than three times faster with a batch of 64. Digit by digit, an epoch takes the GPU 3.8 s; in batches of 64 it takes less than 0.1 s.
+# So in this model, the GPU is about eight times slower than the CPU with one digit, but more than three times faster with a batch of 64. If the digits come one by one, an epoch takes the GPU 3.8 s. In batches of 64, an epoch takes less than 0.1 s.
 #
-# Don't take the factor of eight literally, because the modelled CPU spends only 2 µs on each call. When we measured the same step with PyTorch on a real CPU, it took 1.4 to 2.2 ms instead of 0.33 ms. Next to such a CPU, the modelled GPU would still be slower with one digit, but by a factor of less than two.
+# Don't take the factor of eight literally, because the modelled CPU spends only 2 µs on each call. When we measured the same step with PyTorch on a real CPU, it took 1.4 to 2.2 ms instead of 0.33 ms. Compared with such a CPU, the modelled GPU would still be slower with one digit, but by a factor of less than two.
 #
 # **Takeaway:** every launch costs the same, so give each launch a lot to do.
 # PyTorch on [tuning performance](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).

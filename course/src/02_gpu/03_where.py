@@ -1,14 +1,14 @@
 # %% [markdown] tags=["section"]
 # ## 2. Where a tensor is
 #
-# A GPU has its own memory, so every tensor is either on the CPU or on a GPU, and `.device` tells you where. The picture shows how many bytes per second each part of the model machine can move. The thicker the line, the more it carries, and the **bus** between the two memories is by far the thinnest.
+# A GPU has its own memory, so every tensor is either on the CPU or on a GPU, and `.device` tells you where. The picture shows how many bytes per second each part of the model machine can move. A thicker line carries more bytes per second, and the **bus** between the two memories is by far the thinnest line.
 
 # %% tags=["picture"]
 plots.machine({"CPU": 20, "GPU": 224}, bus=6)
 plt.show()
 
 # %% [markdown]
-# Suppose you want to move a tensor, and then a whole model, with one short line each.
+# Suppose you want to move a tensor, and then a whole model, with one short line of code for each.
 
 # %% tags=["predict"]
 q2 = predict("02.q2")
@@ -40,7 +40,7 @@ q2.reveal(after)
 q3.reveal(model, weight)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A tensor cannot move. Instead, `t.to(device)` (or `t.cuda()`) makes a *copy* on the device and returns it. If you don't give the copy a name, it is gone. A module is different, because it is a container: `model.to(device)` gives each of its parameters new memory on the device. The parameters remain the same objects, so an optimizer that was built before keeps working.
+# **Why.** A tensor cannot move. Instead, `t.to(device)` (or `t.cuda()`) makes a *copy* on the device and returns it. If you don't give the copy a name, the copy is lost. A module is different, because it is a container: `model.to(device)` gives each of its parameters new memory on the device. The parameters remain the same objects, so an optimizer that was built before keeps working.
 #
 # But what happens if two operands are on different devices? In the next question, `x` is a vector on the GPU.
 
@@ -74,7 +74,7 @@ q4.reveal(wrong)
 autolab.explain(mismatch)
 
 # %% [markdown]
-# If you thought that `x.to(device)` moves `x`, you were picturing the engine below. It is a **specimen**, that is, our engine with exactly one rule changed. Here the rule is that `.to()` changes the tensor itself. Change the program until both engines print the same, and then explain what you had to change. A good strategy is to change one line at a time, and to ask each time which tensor the last line looks at.
+# If you thought that `x.to(device)` moves `x`, you were picturing the engine below. It is a **specimen**, that is, our engine with exactly one rule changed. Here the rule is that `.to()` changes the tensor itself. Change the program until both engines print the same, and then explain what you had to change. A good strategy is to change one line at a time, and to ask each time which tensor the last line reads.
 
 # %% tags=["catch"]
 def program():

@@ -25,7 +25,7 @@ print("made.grad =", made.grad)
 q5.reveal(kept)
 
 # %% [markdown]
-# Now let's do the engine's work by hand. The explorer asks you what happens to the gradient of `w`, and what `made.grad` will be. Answer both questions, and then step on to watch the gradient cross to the other device. Boxes of tensors on the GPU are light green, and they have stripes if the GPU is simulated.
+# Now let's do the engine's work by hand. The explorer asks you what happens to the gradient of `w`, and what `made.grad` will be. Answer both questions, and then keep stepping to watch the gradient cross to the other device. The boxes of tensors on the GPU are light green, and they have stripes if the GPU is simulated.
 
 # %% tags=["picture"]
 made = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -39,7 +39,7 @@ crossing
 # %% [markdown] tags=["explain"]
 # **Why.** A copy between devices is a function like any other: $w = \text{copy}(made)$, with the local derivative 1. So the copy is recorded, which means that `w` has a `grad_fn` and is not a leaf. The gradient $\bar w = 2 w$ arrives at `w`, crosses back to the CPU, and ends in the leaf `made`. Some tutorials say that `.to()` "loses" the gradient, but that isn't true. The gradient is in the tensor on the CPU; you just can't reach it, because in the one-line version this tensor has no name.
 #
-# What happens on a computer without a GPU? There the same line would run with `"cpu"` instead. Compare this graph with the graph above before you answer its question.
+# What happens on a computer without a GPU? On such a computer, the same line would run with `"cpu"` instead. Compare this graph with the graph above before you answer its question.
 
 # %% tags=["picture"]
 w = torch.tensor([1.0, 2.0], requires_grad=True).to("cpu")
@@ -51,10 +51,10 @@ at_home
 in_words("02.w2")
 
 # %% [markdown] tags=["explain", "keep"]
-# If you write `torch.tensor([1.0, 2.0], device=device, requires_grad=True)` instead, the tensor is a leaf everywhere, because it is created on the device and never moved.
+# If you write `torch.tensor([1.0, 2.0], device=device, requires_grad=True)` instead, the tensor is a leaf on every device, because it is created there and never moved.
 #
 # **Takeaway:** choose the device first and set `requires_grad` afterwards, because the copy of a tensor that requires a gradient is not a leaf.
-# PyTorch on [`is_leaf`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html), which has this very example.
+# PyTorch on [`is_leaf`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html), which shows the same example.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.3: a weight on the device

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 4. What your clock measures
 #
-# The T4 needs about 0.35 ms to multiply two matrices of 1,000 rows and columns. Ten of them take 3.5 ms, so let's see whether we measure that, in the usual way:
+# The T4 needs about 0.35 ms to multiply two matrices of 1,000 rows and columns. Ten such products take 3.5 ms. Let's see whether we get this time when we measure it in the usual way:
 #
 # ```
 # start = clock()
@@ -44,9 +44,9 @@ DeviceExplorer(queue)
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** The line `a @ a` only *asks* the GPU for a product, and it returns at once. From then on, the host and the GPU work side by side. So the first clock measured ten launches, which take $10 \cdot 5\,\text{µs} = 0.05$ ms. If you want the host to wait until the queue is empty, call `torch.cuda.synchronize()`.
 #
-# The host also waits whenever it needs a number from the GPU, for example in `.item()`, `.cpu()`, `print(t)` or `if t > 0`. Suppose you time each line of a loop without synchronising. Then the first line of this kind looks slow, although it only waits for the work of the lines before it.
+# The host also waits whenever it needs a number from the GPU, for example in `.item()`, `.cpu()`, `print(t)` or `if t > 0`. Suppose you time each line of a loop without synchronising. Then the first line that needs a number looks slow, although it only waits for the work of the lines before it.
 #
-# **Takeaway:** a GPU's work is only put into a queue, so synchronise before you read the clock, both at the start and at the end.
+# **Takeaway:** your code only puts the GPU's work into a queue, so synchronise before you read the clock, both at the start and at the end.
 # PyTorch on [asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution).
 #
 # If you trusted the first clock, you were picturing the engine below, in which the host waits for every operation. Change the program until both engines print about the same time. To find the right place for your change, ask yourself what is still in the queue when the clock is read.

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 5. A training that runs anywhere
 #
-# Now let's train on the digits, in batches and for four epochs. Of all 1,437, we keep 200 aside as **validation images**. Because the network is never trained on these images, it cannot have learned them by heart. A `DataLoader` shuffles the other 1,237 and delivers them in batches.
+# Now let's train on the digits, in batches and for four epochs. We set aside 200 of the 1,437 digits as **validation images**. Because the network is never trained on these images, it cannot have learned them by heart. A `DataLoader` shuffles the other 1,237 images and delivers them in batches.
 #
 # You train the same network twice, each time from the same seed: first on the CPU, and then on the GPU.
 
@@ -56,15 +56,15 @@ axes = autolab.viz.plot_losses({"on the CPU": cpu_losses, "on the GPU": gpu_loss
 plt.show()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Both trainings do the same arithmetic, only in different places. They have the same seed, the same initial weights and the same batches, so the two curves begin with the same loss. Later the last decimal places may differ, because the GPU adds numbers in a different order and training makes such small differences grow. On a real GPU, even two runs on the same device may differ there.
+# **Why.** Both training runs do the same arithmetic, only in different places. They have the same seed, the same initial weights and the same batches, so the two curves begin with the same loss. Later the last decimal places may differ, because the GPU adds numbers in a different order and training makes such small differences grow. On a real GPU, even two runs on the same device may differ in these places.
 #
-# In this model, the GPU is not quite three times as fast here. In [When a GPU is fast](more/02_speed.ipynb) you will find work for which it is fifteen times as fast. There are two reasons for the difference: `loss.item()` makes the host wait in every step, and 64 small digits don't give each kernel much to do. Larger batches would need less time per digit. But they also mean fewer steps per epoch, so you would have to look for a new learning rate.
+# In this model, the GPU is not quite three times as fast as the CPU here. In [When a GPU is fast](more/02_speed.ipynb) you will find work for which it is fifteen times as fast. There are two reasons for the difference: `loss.item()` makes the host wait in every step, and 64 small digits don't give each kernel much to do. Larger batches would need less time per digit. But they also mean fewer steps per epoch, so you would have to look for a new learning rate.
 #
 # **Takeaway:** move the model once, and move each batch where you use it, because the device changes the time but not the training.
 # PyTorch on [`DataLoader`](https://docs.pytorch.org/docs/stable/data.html) and
 # [reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html).
 #
-# And what does the trained network read in your own digit? Remember that none of the 1,437 digits is in your handwriting.
+# And how does the trained network read your digit? Remember that none of the 1,437 digits is in your handwriting.
 
 # %% tags=["picture"]
 with torch.no_grad():

@@ -28,7 +28,7 @@ print(f"after forward, under no_grad: {in_use() - before:5.1f} MiB more")
 q9.reveal(recorded)
 
 # %% [markdown]
-# The next picture shows the memory over time, for one training step. Where is its peak?
+# The next picture shows the memory over time, for one training step. When is the peak?
 
 # %% tags=["picture", "look"]
 torch.cuda.synchronize()
@@ -39,7 +39,7 @@ model.zero_grad()
 DeviceExplorer(one_step)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Each node saves what its rule needs, as you saw in lesson 1. In the first layers, a single result has $32 \cdot 16 \cdot 16 \cdot 16$ numbers, which is 0.5 MiB. The results of later layers are smaller, so all of them together come to 4.9 MiB. The memory for *saved tensors* grows with the batch and with the number of layers, while the memory for the weights stays the same for every batch. Under `no_grad()` nothing is saved, because no graph is recorded.
+# **Why.** Each node saves the values that its rule needs, as you saw in lesson 1. In the first layers, a single result has $32 \cdot 16 \cdot 16 \cdot 16$ numbers, which is 0.5 MiB. The results of later layers are smaller, so all of them together come to 4.9 MiB. The memory for *saved tensors* grows with the batch and with the number of layers, while the memory for the weights stays the same for every batch. Under `no_grad()` nothing is saved, because no graph is recorded.
 #
 # The saved tensors grow until the forward pass ends, and then the backward pass frees them one after another. However, the *peak* comes later, because the backward pass through a large convolution needs extra memory for a moment. Notice that the picture has two clocks. Memory is counted on the host's clock, at the moment when the host asks for it, but the kernel runs later, on the GPU's clock. A dotted line connects the peak with the kernel that needed the memory.
 #

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section", "exercise"]
 # ## 7. A network of your own, on the GPU
 #
-# So far you have completed functions that were nearly finished. Now write a whole training, from an empty cell: a network, its move to the device, an optimizer and a loop. The network is **LeNet**, which read the digits on bank cheques in the 1990s. These are its layers, for images of 32 by 32 pixels:
+# So far, you have completed functions that were nearly finished. Now write a whole training program, starting from an empty cell: a network, the move to the device, an optimizer and a loop. The network is **LeNet**, which read the digits on bank cheques in the 1990s. These are its layers, for images of 32 by 32 pixels:
 #
 # | layer | what it does | shape of its result |
 # |---|---|---|
@@ -15,7 +15,7 @@
 #
 # ### Exercise 02.14: a LeNet on the GPU
 #
-# Write `train_lenet(images, labels, device)`. It builds the network, trains it on the device until it reads at least nine out of ten images correctly, and returns a pair: the model, and a list with the loss of each step as a plain number. The checker tries it with 8 images, so it takes a few seconds. Then train your LeNet on the 1,237 images of section 5, and count how many of the 200 validation images it reads.
+# Write `train_lenet(images, labels, device)`. This function should build the network and train it on the device until it reads at least nine out of ten images correctly. It should return a pair: the model, and a list with the loss of each step as a plain number. The checker tries it with 8 images, so it takes a few seconds. Then train your LeNet on the 1,237 images of section 5, and count how many of the 200 validation images it reads correctly.
 
 # %% tags=["exercise"]
 train_lenet = ...           # replace this line by your class and your function
@@ -23,7 +23,7 @@ train_lenet = ...           # replace this line by your class and your function
 check("02.14", train_lenet)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a training consists of a model, an optimizer and a loop, and only two lines of it name the device.
+# **Takeaway:** a training program consists of a model, an optimizer and a loop, and only two lines of it name the device.
 # PyTorch on [building a network](https://docs.pytorch.org/tutorials/beginner/basics/buildmodel_tutorial.html).
 
 # %% [markdown] tags=["end"]
@@ -42,7 +42,7 @@ print("written:", shown.to_html("my_step.html", title="My training step").name)
 shown
 
 # %% [markdown]
-# `progress("02")` counts what you have solved. In [lesson 3](03_finetuning.ipynb) you will have only ten images of each digit, because in practice there are often so few, and you will teach the network your own handwriting. If you would rather stay with GPUs, choose one of the notebooks below.
+# `progress("02")` counts what you have solved. In [lesson 3](03_finetuning.ipynb) you will have only ten images of each digit, because in practice you often have so few, and you will teach the network your own handwriting. If you would rather stay with GPUs, choose one of the notebooks below.
 
 # %% tags=["progress"]
 progress("02")

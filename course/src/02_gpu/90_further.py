@@ -1,7 +1,7 @@
 # %% [markdown] tags=["further"]
 # ## Going further
 #
-# Each of these notebooks answers one question. You can read them in any order, because they don't need one another.
+# Each of these notebooks answers one question. You can read them in any order, because they don't depend on one another.
 #
 # | notebook | question |
 # |---|---|

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # When the batch does not fit
 #
-# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 32 minutes. The memory of a GPU is soon full. Here you find out how large a batch can be, and then try three ways to make more room: smaller parts, computing values again, and numbers of two bytes.
+# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 32 minutes. The memory of a GPU fills up quickly. Here you find out how large a batch can be. Then you try three ways to make more room: you split the batch into parts, recompute values, and use numbers of only two bytes.
 
 # %% tags=["setup", "colab"]
 

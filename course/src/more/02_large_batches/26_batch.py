@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. A batch that is too large
 #
-# Sooner or later you will have a batch that doesn't fit into the GPU's memory. Let's see what the error looks like, and how you can find the limit before you reach it. The next cell raises the error on purpose; read the note at its end. After it, we measure the memory of a network with eight layers of 128 by 128 weights.
+# Sooner or later you will have a batch that doesn't fit into the GPU's memory. Let's see what the error looks like, and how you can find the limit before you reach it. The next cell raises the error on purpose; read the note at its end. After that, we measure the memory of a network with eight layers of 128 by 128 weights.
 
 # %% tags=["code", "raises-exception"]
 whole = torch.cuda.get_device_properties(device).total_memory
@@ -33,7 +33,7 @@ plots.curves([*peaks], {"peak": [*peaks.values()]}, xlabel="rows", ylabel="MiB")
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** The peak is a straight line: one part is always there, and each further row adds the same amount. So two measurements are enough to find the largest batch that fits. If you need a larger batch, you can compute it in parts and call `backward()` for each part. This works because gradients add up, as you saw in section 8 of lesson 1. Then only the saved tensors of *one* part are in memory at a time.
+# **Why.** The peak grows along a straight line: one part of the memory is always in use, and each further row adds the same amount. So you only need two measurements to find the largest batch that fits. If you need a larger batch, you can compute it in parts and call `backward()` for each part. This works because gradients add up, as you saw in section 8 of lesson 1. Then only the saved tensors of *one* part are in memory at a time.
 #
 # Here are two ways to do this with four parts of 512 rows, and both give the same gradients:
 #
@@ -83,7 +83,7 @@ check("02.11a", largest_batch)
 # %% [markdown] tags=["section"]
 # ## 2. Memory for time
 #
-# If a value isn't saved, it can be recomputed. `checkpoint(f, x)` runs `f` but keeps only its input `x`. When the backward pass needs the values inside `f`, it runs `f` a second time.
+# Instead of saving a value, you can recompute it. `checkpoint(f, x)` runs `f` but keeps only its input `x`. When the backward pass needs the values inside `f`, it runs `f` a second time.
 
 # %% tags=["predict"]
 q21 = predict("02.q21")
@@ -115,7 +115,7 @@ same = apart == 0
 q21.reveal(same)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Only one tensor is kept between the two halves. The values inside a half are recomputed when the backward pass needs them, so only one half is in memory at a time. The price is a second forward pass. Since a backward pass costs about two forward passes, three units of work become four, which is a third more. Suppose you cut a network of $n$ layers into $\sqrt n$ pieces of $\sqrt n$ layers each. Then the memory grows like $\sqrt n$ instead of $n$ ([Chen et al., 2016](https://arxiv.org/abs/1604.06174)).
+# **Why.** Only one tensor is kept between the two halves. The values inside a half are recomputed when the backward pass needs them, so only one half is in memory at a time. The price is a second forward pass. Since a backward pass costs about as much as two forward passes, three units of work become four, which is a third more. Suppose you cut a network of $n$ layers into $\sqrt n$ pieces of $\sqrt n$ layers each. Then the memory grows like $\sqrt n$ instead of $n$ ([Chen et al., 2016](https://arxiv.org/abs/1604.06174)).
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** two measurements tell you the largest batch, and you can save memory if you recompute values instead of keeping them.

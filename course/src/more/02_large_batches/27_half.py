@@ -19,7 +19,7 @@ left = vanished.item()
 q22.reveal(left)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A `float16` has 11 binary digits and a small range of exponents. Numbers above 65,504 become infinite, and below $3 \cdot 10^{-8}$ there is only zero. Between 1 and 2, neighbouring numbers are about $0.001$ apart, so if you add less than half of that, nothing changes. Gradients are often that small.
+# **Why.** A `float16` has 11 binary digits and a small range of exponents. Numbers above 65,504 become infinite, and numbers below $3 \cdot 10^{-8}$ become zero. Between 1 and 2, neighbouring numbers are about $0.001$ apart, so if you add less than half of this distance to a number, nothing changes. Gradients are often that small.
 #
 # That is why people don't train in `float16` alone, but use both types. The forward and the backward pass use `float16` where it is safe, while the weights that the optimizer updates stay in `float32`. These weights are called **master weights**, and the method is called **mixed precision**. Let's do it by hand for a single layer. How much memory does it save, and what happens to the gradient?
 
@@ -74,9 +74,9 @@ def recorded(scale):
 autolab.compare(recorded(1.0), recorded(65536.0), ("unscaled", "scaled")).show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** $(c L)' = c L'$, so a scaled loss scales every gradient, as long as `float16` can hold the result. The division at the end happens in `float32`, where small numbers are not lost. If the scale is too large, however, the gradients overflow to infinity. The conversion `.half()` is a node like any other: in the two graphs, compare the gradients that arrive at it.
+# **Why.** $(c L)' = c L'$, so a scaled loss scales every gradient, as long as `float16` can hold the result. The division at the end happens in `float32`, where small numbers are not lost. If the scale is too large, however, the gradients overflow to infinity. The conversion `.half()` is a node like any other. Compare the gradients that arrive at this node in the two graphs.
 #
-# In PyTorch you write `with torch.autocast("cuda", dtype=torch.float16):` around the forward pass and the loss. `autocast` chooses a type for each operation, for example `float16` for products and `float32` for sums and losses. `torch.amp.GradScaler` scales the loss, and if the gradients are not finite, it skips the step and tries a smaller scale. This kit has neither of the two, but you have just done by hand what they do. Note that the modelled T4 has no tensor cores, which make products in `float16` several times faster. The model only knows that there are half as many bytes.
+# In PyTorch you write `with torch.autocast("cuda", dtype=torch.float16):` around the forward pass and the loss. `autocast` chooses a type for each operation, for example `float16` for products and `float32` for sums and losses. `torch.amp.GradScaler` scales the loss, and if the gradients are not finite, it skips the step and tries a smaller scale. This kit has neither `autocast` nor `GradScaler`, but you have just done their work by hand. Note that the modelled T4 has no tensor cores, which make products in `float16` several times faster. The model only takes into account that there are half as many bytes.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.13: skip what overflowed

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # LeNet and pictures of clothes
 #
-# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 30 minutes. You build LeNet layer by layer, train it on pictures of clothes, first on the CPU and then on the GPU, and look at what it reads wrongly. If you want to write LeNet yourself, solve exercise 02.14 of the lesson first.
+# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 30 minutes. You build LeNet layer by layer and train it on pictures of clothes, first on the CPU and then on the GPU. Then you look at the pictures that it gets wrong. If you want to write LeNet yourself, solve exercise 02.14 of the lesson first.
 
 # %% tags=["setup", "colab"]
 

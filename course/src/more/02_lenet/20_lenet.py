@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Pictures of clothes
 #
-# Many tutorials train on Fashion-MNIST, a collection of 70,000 small photographs of clothes by a fashion company. It has to be downloaded, so this notebook uses drawings instead, which look similar: six kinds of clothes, each drawn 150 times with its own width, rotation, shade and noise.
+# Many tutorials train on Fashion-MNIST, a collection of 70,000 small photographs of clothes by a fashion company. The photographs have to be downloaded, so this notebook uses drawings that look similar. There are six kinds of clothes, and each kind is drawn 150 times, with a different width, rotation, shade and noise each time.
 
 # %% tags=["code"]
 images, labels = clothes(900, seed=0)               # to train on
@@ -13,11 +13,11 @@ plots.images(images[:12], [KINDS[k] for k in labels[:12]], columns=6)
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# If you have an internet connection, you can use the photographs. `autolab.vision.datasets.FashionMNIST(root="data", download=True)` fetches 30 MB, and its pictures have the same size, 28 by 28. There are ten kinds instead of six, so the last layer then needs ten outputs.
+# If you have an internet connection, you can use the photographs instead. `autolab.vision.datasets.FashionMNIST(root="data", download=True)` downloads 30 MB, and its pictures have the same size, 28 by 28 pixels. There are ten kinds instead of six, so the last layer then needs ten outputs.
 # %% [markdown] tags=["section"]
 # ## 2. LeNet, layer by layer
 #
-# LeNet was designed in the 1990s, by Yann LeCun and others, to read handwritten digits. It has two parts. The **body** finds patterns, with two convolutions that are each followed by pooling. The **head** turns the patterns into scores, with three linear layers. Between the layers, ReLU replaces negative numbers by 0.
+# LeNet was designed in the 1990s, by Yann LeCun and others, to read handwritten digits. It has two parts. The **body** finds patterns, with two convolutions that are each followed by pooling. The **head** turns the patterns into scores, with three linear layers. Between the layers, ReLU replaces negative numbers with 0.
 
 # %% tags=["code"]
 class LeNet(nn.Module):
@@ -49,11 +49,11 @@ for layer in [*model.body, nn.Flatten(), *model.head]:
 print(f"together: {sum(p.numel() for p in model.parameters()):,} parameters")
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** A window of 5 by 5 fits into a row of 28 pixels at 24 places, so a convolution makes the picture smaller by 4. Pooling then halves it. After the second pooling, 16 channels of 4 by 4 numbers are left, and 16 · 4 · 4 = 256 is the number of inputs that the first linear layer needs. If you use other pictures, this is the number that you have to change. With 32 by 32 pixels, as in lesson 2, it is 16 · 5 · 5 = 400.
+# **Why.** A window of 5 by 5 fits into a row of 28 pixels at 24 places, so a convolution makes each side of the picture 4 pixels shorter. Pooling then halves each side. After the second pooling, 16 channels of 4 by 4 numbers are left, and 16 · 4 · 4 = 256 is the number of inputs that the first linear layer needs. If you use other pictures, this is the number that you have to change. With pictures of 32 by 32 pixels, as in lesson 2, the number is 16 · 5 · 5 = 400.
 #
 # Most parameters are in the head, although most of the computation is in the body. A convolution uses each of its weights at every place of the picture, whereas a linear layer uses each weight only once.
 #
-# **Takeaway:** print the shape after each layer, because the first linear layer has to know how many numbers are left.
+# **Takeaway:** print the shape after each layer, because you have to tell the first linear layer how many numbers are left.
 # PyTorch on [`Conv2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Conv2d.html), with the formula for the size.
 # %% [markdown] tags=["section"]
 # ## 3. The training, on either device
@@ -114,7 +114,7 @@ plots.images(unseen[doubt], words, columns=6, title="its least certain answers")
 plt.show()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** The losses on both devices are the same, because the same arithmetic is done with the same seed. With 32 pictures in a step, the modelled GPU is slower than the CPU, because LeNet is small and each launch has little to do. With 300 pictures in a step it is faster.
+# **Why.** The losses on both devices are the same, because the same arithmetic is done with the same seed. With 32 pictures per step, the modelled GPU is slower than the CPU, because LeNet is small and each launch has little to do. With 300 pictures per step, the GPU is faster.
 #
 # The table of the answers also shows which kinds look alike to the network. For example, train with `model, _ = train("cuda", epochs=4)`, and run the cell with the table again. When we did so, the network took most of the trousers for pullovers, and also some T-shirts, which differ from a pullover only in their sleeves.
 #

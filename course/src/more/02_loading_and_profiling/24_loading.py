@@ -19,7 +19,7 @@ times = moved / created
 q16.reveal(times)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The CPU and the GPU are connected by a bus, PCI Express, which is much slower than the memory at either end. It needs 1.3 ms for 8 million bytes, because it carries about 6 billion bytes per second. The GPU, however, fills the same amount of its own memory in 0.04 ms. `torch.zeros(..., device=device)` sends nothing over the bus, and neither does `torch.ones_like(t)`, because its result is created on the device of `t`.
+# **Why.** The CPU and the GPU are connected by a bus, PCI Express, which is much slower than the memory at either end. The bus needs 1.3 ms for 8 million bytes, because it carries about 6 billion bytes per second. The GPU, however, fills the same amount of its own memory in 0.04 ms. `torch.zeros(..., device=device)` sends nothing over the bus, and neither does `torch.ones_like(t)`, because its result is created on the device of `t`.
 #
 # Usually the data are on the host and the model is on the GPU, so the data have to be moved. For example, take 1,024 images of 28 by 28 pixels. You can move them one by one, or all at once.
 
@@ -94,14 +94,14 @@ with autolab.record_devices() as feeding:
 DeviceExplorer(feeding)
 
 # %% [markdown] tags=["explain"]
-# **Why.** From ordinary memory, `.to()` returns only when the copy is complete, and the copy begins only after everything that is already in the queue. So the host stands still, once for each of the four batches. From pinned memory, the host only launches the copies, which costs it eight times 5 µs. The copies themselves take time as before, but they take it in the GPU's queue.
+# **Why.** From ordinary memory, `.to()` returns only when the copy is complete, and the copy begins only after everything that is already in the queue. So the host has to wait, once for each of the four batches. From pinned memory, the host only launches the eight copies, and each launch costs it 5 µs. The copies themselves still take time, but this time passes in the GPU's queue.
 #
-# Note that `non_blocking=True` only promises that the host *may* go on, so from ordinary memory it changes nothing. In the other direction, `t.to("cpu", non_blocking=True)` is dangerous, because you get a tensor whose numbers may not have arrived yet, so synchronise before you read it.
+# Note that `non_blocking=True` only says that the host *may* go on, so it changes nothing if you copy from ordinary memory. In the other direction, `t.to("cpu", non_blocking=True)` is dangerous, because you get a tensor whose numbers may not have arrived yet. So synchronise before you read it.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.8: batches that arrive on the device
 #
-# `on_device(loader, device)` should yield each batch of the loader as a pair of tensors on the device. It should do so one batch at a time, that is, it should not load the second batch before the first has been used. At the moment it does neither correctly. Fix it.
+# `on_device(loader, device)` should yield each batch of the loader as a pair of tensors on the device. It should do so one batch at a time, that is, it should not load the second batch before the first has been used. At the moment, it fails at both. Fix it.
 
 # %% tags=["exercise"]
 def on_device(loader, device):
@@ -113,7 +113,7 @@ check("02.8", on_device)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.6: a stopwatch that waits
 #
-# `time_it(work, clock)` should return the seconds from the start of `work()` until all of its results have been computed. Work that was in the queue before should not be counted. At the moment it doesn't wait for the GPU at all. Fix it.
+# `time_it(work, clock)` should return the seconds from the start of `work()` until all of its results have been computed. It should not count work that was already in the queue. At the moment it doesn't wait for the GPU at all. Fix it.
 
 # %% tags=["exercise"]
 def time_it(work, clock):

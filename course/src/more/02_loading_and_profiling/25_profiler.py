@@ -46,7 +46,7 @@ print(f"the host was busy for {host:.0f} µs, the GPU for {gpu:.0f} µs")
 q19.reveal(host, gpu)
 
 # %% [markdown]
-# `print(prof.key_averages().table(sort_by="self_cuda_time_total", row_limit=10))` prints PyTorch's own table, which has more columns. The next picture shows the same numbers: its upper part shows the host's time for each name, and its lower part is a timeline of all calls, with the GPU's work at the bottom, so look there for gaps.
+# `print(prof.key_averages().table(sort_by="self_cuda_time_total", row_limit=10))` prints PyTorch's own table, which has more columns. The next picture shows the same numbers. Its upper part shows the host's time for each name. Its lower part is a timeline of all calls, with the GPU's work at the bottom. Look for gaps in this work.
 
 # %% tags=["picture"]
 bars, timeline = autolab.viz.plot_profile(prof, row_limit=8)
@@ -55,8 +55,8 @@ plt.show()
 # %% [markdown] tags=["explain"]
 # **Why.** You can read such a table in three steps.
 #
-# 1. *Is the host or the GPU the bottleneck?* The table has two kinds of rows: calls on the host, and kernels on the GPU. The time of a kernel also appears in the row of the call that launched it, so make sure that you count it only once. Add up the host's own times, but leave out `cudaDeviceSynchronize`, because there the host only waits. The one that is busy longer is the bottleneck. Here it is the host, although the network is on the GPU, because the host cannot launch kernels fast enough.
-# 2. *Which name takes the time?* A call's "own" time doesn't include the calls inside it, so you can add up the own times. At the top is the backward pass of the convolutions. However, batch normalisation follows in the next two rows, and its forward and backward passes together take the host longer, because in this kit they launch many small kernels. It would have been hard to guess that.
+# 1. *Is the host or the GPU the bottleneck?* The table has two kinds of rows: calls on the host, and kernels on the GPU. The time of a kernel also appears in the row of the call that launched it, so make sure that you count it only once. Add up the host's own times, but leave out `cudaDeviceSynchronize`, because there the host only waits. If the host is busy longer than the GPU, the host is the bottleneck. This is the case here, although the network is on the GPU, because the host cannot launch kernels fast enough.
+# 2. *Which name takes the time?* A call's "own" time doesn't include the calls inside it, so you can add up the own times. The backward pass of the convolutions is at the top. However, the next two rows belong to batch normalisation, and its forward and backward passes together take the host longer, because in this kit they launch many small kernels. It would have been hard to guess that.
 # 3. *Are there a few long calls or many short ones?* The column "times" tells you how often each name was called. If the calls are short, use larger batches or fewer operations. If they are long, do less work or use a smaller number type.
 #
 # A tutorial profiles a convolution with the following lines, and sorts the table by `self_cpu_time_total`:
@@ -90,7 +90,7 @@ print("time on the GPU:", on_the_gpu, "µs")
 q20.reveal(on_the_gpu)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The tutorial sets `device` but never uses it. Neither `x` nor `conv1d` is moved, and there is no error, because both are on the same device, the CPU. If you ask the profiler to watch the GPU, that doesn't move any work there. Even if the work did run on the GPU, sorting by the host's own time would hide it, because a launch takes the host the same time for a kernel of 3 µs and for one of 3 ms.
+# **Why.** The tutorial sets `device` but never uses it. Neither `x` nor `conv1d` is moved, and there is no error, because both are on the same device, the CPU. Asking the profiler to watch the GPU doesn't move any work to the GPU. Even if the work did run on the GPU, sorting by the host's own time would hide it, because a launch takes the host the same time whether the kernel runs for 3 µs or for 3 ms.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.10: find the bottleneck

@@ -9,7 +9,7 @@
 # batch_loss.append(loss.detach().numpy())
 # ```
 #
-# What happens if you run it on a GPU, and what happens if you plot a tensor from there?
+# What happens if you run this line on a GPU? And what happens if you plot a tensor that is on the GPU?
 
 # %% tags=["predict"]
 q27 = predict("02.q27")
@@ -46,7 +46,7 @@ t = torch.ones(3, device=device)
 t.numpy()
 
 # %% [markdown]
-# The message tells you what to do, namely to call `t.cpu()` first. Now let's find out which memory the arrays use, with two programs:
+# The message tells you what to do: call `t.cpu()` first. Now let's use two short programs to find out which memory the arrays use:
 #
 # ```
 # a = here.cpu().numpy();   a += 1        # here is on the CPU
@@ -77,12 +77,12 @@ with autolab.record_devices() as to_numpy:
 DeviceExplorer(to_numpy)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `here.cpu()` returns `here` itself, because the tensor is on the CPU already. `numpy()` doesn't copy anything either, so the array and the tensor use the *same memory*. That is why `a += 1`, which writes into this memory, changes the tensor too. `a = a + 1` makes a new array instead, so the tensor stays as it is. From the GPU, however, `there.cpu()` has to make a copy, and a change of the copy doesn't reach the original.
+# **Why.** `here.cpu()` returns `here` itself, because the tensor is already on the CPU. `numpy()` doesn't copy anything either, so the array and the tensor use the *same memory*. That is why `a += 1`, which writes into this memory, changes the tensor too. `a = a + 1` makes a new array instead, so the tensor stays as it is. From the GPU, however, `there.cpu()` has to make a copy, and if you change the copy, the original stays the same.
 #
 # So the same line shares memory on one machine and copies on another. If you always need a copy, ask for it with `.clone()` or `.copy()`.
 
 # %% [markdown]
-# Many people believe that `from_numpy` copies the array, or that NumPy can read a GPU. The next two cells contain an engine for each of these beliefs. In each program, change one line so that our engine and the engine of the belief agree. It helps to ask for each line whether it copies the numbers or only gives them another name.
+# Many people believe that `from_numpy` copies the array, or that NumPy can read a GPU. The next two cells contain an engine for each of these beliefs. In each program, change one line so that our engine and the other engine agree. For each line, ask yourself whether it copies the numbers or only gives them another name.
 
 # %% tags=["catch"]
 def from_array():

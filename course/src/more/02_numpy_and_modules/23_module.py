@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. What moves with a module
 #
-# The next cell raises an error on purpose, because the layer is on the GPU and its input, which the message calls `mat1`, is not:
+# The next cell raises an error on purpose, because the layer is on the GPU but its input is not. The message calls this input `mat1`:
 
 # %% tags=["code", "raises-exception"]
 layer = nn.Linear(3, 1).to(device)
@@ -36,14 +36,14 @@ net.mean = net.mean.to(device)
 autolab.explore(net(torch.ones(1, 2, device=device)).sum())
 
 # %% [markdown] tags=["explain"]
-# **Why.** `.to()` moves everything that a module has registered: its parameters, its submodules and its **buffers**. A buffer is a tensor that belongs to the module but isn't trained, for example the mean of the data. The module doesn't know a tensor in a plain attribute, so it leaves that tensor behind. If you write `register_buffer("mean", mean)` instead, the tensor moves with the module and is saved with the weights. (For the picture, we moved the mean by hand, because the module would fail otherwise.)
+# **Why.** `.to()` moves everything that a module has registered: its parameters, its submodules and its **buffers**. A buffer is a tensor that belongs to the module but isn't trained, for example the mean of the data. The module doesn't know about a tensor in a plain attribute, so it leaves that tensor behind. If you write `register_buffer("mean", mean)` instead, the tensor moves with the module and is saved with the weights. (For the picture, we moved the mean by hand, because the module would fail otherwise.)
 #
 # Tensors that `forward` creates need the right device too. `torch.zeros(3)` is always on the CPU. However, `x.new_zeros(3)`, `torch.zeros_like(x)` and `torch.zeros(3, device=x.device)` create their result on the device of `x`.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.5: a module that moves as a whole
 #
-# `Noisy` scales its input and adds a constant that it creates in `forward`. At the moment it only works on the CPU. Fix it, so that it works on every device to which it is moved. Note that `scale` should not be trained.
+# `Noisy` scales its input and adds a constant that it creates in `forward`. At the moment it only works on the CPU. Fix it, so that it works on any device that you move it to. Note that `scale` should not be trained.
 
 # %% tags=["exercise"]
 class Noisy(nn.Module):

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # When a GPU is fast
 #
-# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 25 minutes. In the lesson, the same GPU was slower with one digit and faster with 64. Here you find out in general which work suits a GPU, and from which size on.
+# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 25 minutes. In the lesson, the same GPU was slower than the CPU with one digit, but faster with 64. Here you find out which kinds of work suit a GPU in general, and how large the work has to be.
 
 # %% tags=["setup", "colab"]
 

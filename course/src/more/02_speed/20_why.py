@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Memory and arithmetic
 #
-# A CPU has a few fast cores. A GPU has thousands of slower ones instead, and much faster memory beside them, because it is made for doing the same thing to very many numbers.
+# A CPU has a few fast cores. A GPU has thousands of slower cores instead, and much faster memory, because it is made for doing the same thing to very many numbers.
 #
 # As an example, let's multiply two matrices of 1,500 rows and columns. That takes $2 \cdot 1500^3 \approx 6.75$ billion operations.
 
@@ -28,7 +28,7 @@ del a, b                                              # 36 MB of numbers
 q11.reveal(on_cpu, on_gpu)
 
 # %% [markdown]
-# The product gains more from the GPU than the sum does, so let's look for the reason. In the picture, each device is a line. It shows how many operations per second the device can do, depending on how many operations the work needs for each byte that it moves. On the slope, the memory is the limit; on the flat part, the arithmetic is the limit. Look where `a + b` and `a @ b` are.
+# The product gains more from the GPU than the sum does, so let's look for the reason. In the picture, each device has a line. The line shows how many operations per second the device can do, depending on how many operations the work needs for each byte that it moves. On the slope, the memory is the limit; on the flat part, the arithmetic is the limit. Find `a + b` and `a @ b` in the picture.
 
 # %% tags=["picture"]
 per_byte = np.logspace(-2, 3, 200)                    # operations for each byte
@@ -43,16 +43,16 @@ plots.curves(per_byte, limits, log="xy", xlabel="operations for each byte moved"
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** A kernel has to move its bytes and to do its operations. Both happen at the same time, so the slower of the two decides:
+# **Why.** A kernel has to move its bytes and do its operations. Both happen at the same time, so the slower of the two decides:
 # $$t = \max\left(\frac{\text{bytes}}{\text{bandwidth}},\ \frac{\text{operations}}{\text{speed}}\right)$$
-# For `a + b`, there are $3 \cdot 4 \cdot 1500^2 = 27$ million bytes to move, but only 2.25 million operations to do. So memory decides, and the GPU's memory is about 11 times faster. For `a @ b`, there are the same number of bytes but 3,000 times as many operations. So arithmetic decides, and there the GPU is 15 times faster in this model, in which four CPU cores do 375 billion operations per second.
+# For `a + b`, there are $3 \cdot 4 \cdot 1500^2 = 27$ million bytes to move, but only 2.25 million operations to do. So the memory decides, and the GPU's memory is about 11 times faster. For `a @ b`, there are the same number of bytes but 3,000 times as many operations. So the arithmetic decides. The modelled CPU has four cores and does 375 billion operations per second, and the GPU does 15 times as many.
 #
-# That is why "a GPU is fifteen times faster" is true for one large product, and for nothing else in this lesson. You may also read that on a GPU everything is "automatically parallelized". Only one half of this is true: *each* operation is spread over the cores. However, the operations of your program still run one after another, and an operation that is too small doesn't get faster on a GPU.
+# That is why "a GPU is fifteen times faster" is true for one large product, and for nothing else in this lesson. You may also read that on a GPU everything is "automatically parallelized". Only half of this is true: *each* operation is spread over the cores. However, the operations of your program still run one after another, and an operation that is too small doesn't get faster on a GPU.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.1: how long a kernel takes
 #
-# Write this model of the T4 as a function that returns seconds. The memory moves 320e9 bytes per second, and the cores do 8.1e12 operations per second. In practice, a kernel reaches only 70 % of either number, and no kernel takes less than 2.5 µs.
+# Write this model of the T4 as a function that returns the time in seconds. The memory moves 320e9 bytes per second, and the cores do 8.1e12 operations per second. In practice, a kernel reaches only 70 % of either number, and no kernel takes less than 2.5 µs.
 
 # %% tags=["exercise"]
 def kernel_time(nbytes, operations):

@@ -28,9 +28,9 @@ plots.curves(sizes, taken, log="xy", xlabel="rows of the matrices",
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** A launch costs the host 5 µs, whatever it launches, and no kernel takes less than 2.5 µs. So the GPU's line is flat on the left, because up to 128 rows nearly all of the time is **launch overhead**. The CPU starts at 2 µs instead, and then its time grows with the $2 n^3$ operations. Therefore the CPU wins on the left of the crossing, and the GPU wins on the right. Where exactly the lines cross depends on the machines, but they always cross somewhere.
+# **Why.** A launch costs the host 5 µs, whatever it launches, and no kernel takes less than 2.5 µs. So the GPU's line is flat on the left, because up to 128 rows nearly all of the time is **launch overhead**. The CPU's line starts at 2 µs instead, and then its time grows with the $2 n^3$ operations. Therefore the CPU wins on the left of the crossing, and the GPU wins on the right. Where exactly the lines cross depends on the machines, but they always cross somewhere.
 #
-# The same rule makes many small operations slow where one large operation would do. For example, this loop scales a thousand rows, each by its own factor:
+# For the same reason, many small operations are slow where one large operation would be enough. For example, this loop scales a thousand rows, each by its own factor:
 #
 # ```
 # for i in range(1000):
@@ -63,12 +63,12 @@ times = loop / single
 q13.reveal(times)
 
 # %% [markdown] tags=["explain"]
-# **Why.** For each row, the loop launches a product and a copy, which makes 2,000 launches. Each of them handles only 100 numbers, and the GPU could move their 400 bytes in about two nanoseconds. The single line launches only one kernel instead, which works because `factors[:, None]` has the shape (1000, 1), so each factor is multiplied with its whole row.
+# **Why.** For each row, the loop launches a product and a copy, which makes 2,000 launches. Each of them handles only 100 numbers, and the GPU could move their 400 bytes in about two nanoseconds. The single line launches only one kernel instead. This works because `factors[:, None]` has the shape (1000, 1), so each factor is multiplied with its whole row.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.7: one launch instead of many
 #
-# `centre(x)` subtracts from each row the mean of that row. Its result is correct, but it launches three kernels for each row. Rewrite it, so that the number of launches doesn't grow with the number of rows.
+# `centre(x)` subtracts the mean of each row from that row. Its result is correct, but it launches three kernels for each row. Rewrite it, so that the number of launches doesn't grow with the number of rows.
 
 # %% tags=["exercise"]
 def centre(x):
@@ -86,7 +86,7 @@ check("02.7", centre)
 # %% [markdown] tags=["section"]
 # ## 3. Review
 #
-# Let's meet two ideas of lesson 2 again. You don't need a GPU for the first one, because it is about leaves. The tensor is converted to another type instead of being moved:
+# Let's return to two ideas from lesson 2. The first is about leaves, so it needs no GPU. This code converts a tensor to another type instead of moving it:
 
 # %% tags=["picture"]
 rate = torch.tensor([0.5, 2.0], requires_grad=True).double()

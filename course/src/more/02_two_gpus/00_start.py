@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Training on two GPUs
 #
-# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 28 minutes. Here you train one network on two GPUs by hand, with a copy of it on each. You check that the result is the same as on one GPU, and measure whether it is faster.
+# This notebook belongs to [lesson 2](../02_gpu.ipynb) and takes about 28 minutes. Here you train one network on two GPUs by hand, with a copy of the network on each GPU. You check that the result is the same as on one GPU, and measure whether two GPUs are faster.
 
 # %% tags=["setup", "colab"]
 

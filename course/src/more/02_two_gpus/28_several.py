@@ -47,7 +47,7 @@ q24.reveal()
 # %% [markdown] tags=["explain"]
 # **Why.** The loss of the whole batch is the mean of the losses of its halves: $L = \frac12 (L_1 + L_2)$, and therefore $\bar w = \frac12 (\bar w_1 + \bar w_2)$. If the loss were a sum instead, the two gradients would have to be added. If the parts have different sizes, each gradient has to be weighted by its number of images.
 #
-# As a graph, this is one weight with a copy on the other GPU. Do the engine's work by hand: which node runs next, what does it send, and what arrives at `w`?
+# The next graph has one weight, with a copy on the other GPU. Do the engine's work by hand: which node runs next, what does it send, and what arrives at `w`?
 
 # %% tags=["practice"]
 w = torch.tensor(3.0, device=devices[0], requires_grad=True)
@@ -57,7 +57,7 @@ right_loss = (replica * 4).to(devices[0])
 autolab.practice((left_loss + right_loss) / 2)
 
 # %% [markdown] tags=["explain"]
-# Both gradients meet at `w` and are added. Together with the factor of one half, this addition is the mean. Data-parallel training does the same for every weight.
+# Both gradients meet at `w` and are added. Together with the factor of one half, this addition gives the mean. Data-parallel training does the same for every weight.
 #
 # Now let's write the whole training by hand. Libraries call the step in `average` an **all-reduce**, because afterwards every replica has the mean of all gradients.
 
@@ -94,7 +94,7 @@ print(f"between the two replicas: {distance(*replicas):.5f}")
 print(f"between one GPU and two:  {distance(single, replicas[0]):.5f}")
 
 # %% [markdown]
-# So two GPUs compute the same training as one. But are they faster?
+# So training on two GPUs gives the same result as training on one. But is it faster?
 
 # %% tags=["predict"]
 q25 = predict("02.q25")
@@ -135,14 +135,14 @@ with autolab.record_devices() as in_parallel:
 DeviceExplorer(in_parallel)
 
 # %% [markdown] tags=["explain"]
-# **Why.** One host launches the kernels for both GPUs, one after another. With a small batch, launching takes most of the time, and now there are twice as many launches, and also the copies for the average. With more GPUs it gets even worse, and that is why PyTorch's `DistributedDataParallel` runs one process for each GPU, so that each GPU has its own host thread. It also averages gradients while the backward pass is still running.
+# **Why.** One host launches the kernels for both GPUs, one after another. With a small batch, launching takes most of the time, and now there are twice as many launches, plus the copies for the average. With more GPUs it gets even worse, and that is why PyTorch's `DistributedDataParallel` runs one process for each GPU, so that each GPU has its own host thread. It also averages gradients while the backward pass is still running.
 #
-# With 512 images, each launch has more to do, so two GPUs begin to be worth it. PyTorch also has `DataParallel`, which works from a single process as we do here, but PyTorch advises against it because it is slow for the same reason.
+# With 512 images, each launch has more to do, so two GPUs start to pay off. PyTorch also has `DataParallel`, which works from a single process as we do here, but PyTorch advises against it because it is slow for the same reason.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.12: unequal parts
 #
-# The replicas received parts of different sizes: `models[i]` has computed the mean loss of `sizes[i]` images. Replace every gradient by the gradient of the mean loss over all images, and keep it on the device of its model. At the moment, all parts count equally, although their sizes differ. Fix it.
+# The replicas received parts of different sizes: `models[i]` has computed the mean loss of `sizes[i]` images. Replace every gradient with the gradient of the mean loss over all images, and keep it on the device of its model. At the moment, all parts count equally, although their sizes differ. Fix it.
 
 # %% tags=["exercise"]
 def average_weighted(models, sizes):
@@ -154,7 +154,7 @@ def average_weighted(models, sizes):
 check("02.12", average_weighted)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** each replica computes gradients for its part of the batch, and all replicas use the mean of these gradients, which pays off if each part is large.
+# **Takeaway:** each replica computes gradients for its part of the batch, and all replicas use the mean of these gradients. This pays off if each part is large.
 # PyTorch on [distributed data parallel](https://docs.pytorch.org/docs/stable/notes/ddp.html).
 
 # %% tags=["progress"]
