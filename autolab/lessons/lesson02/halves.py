@@ -119,14 +119,14 @@ scaled = Exercise(
         ),
         Mistake(
             _zeroed,
-            "You replaced infinities by zeros and took the step. But then momentum still moves "
+            "You replaced infinities with zeros and took the step. But then momentum still moves "
             "the weights, and you can't trust the other gradients of this step either. So skip "
             "the whole step.",
         ),
         Mistake(
             _not_halved,
             "You took no step, which is correct. But with the same scale the next step will "
-            "overflow too, so return half of it.",
+            "overflow too, so return half of the scale.",
         ),
         Mistake(
             _only_nan,

@@ -76,7 +76,7 @@ fits = Exercise(
             Mistake(
                 one,
                 "You treated the peak as proportional to the batch. But one part of it is always "
-                "there, for example the weights, so it is a straight line, "
+                "there, for example the weights, so the peak is on a straight line, "
                 "but not through zero.",
             )
             for one in (_proportional, _proportional_to_the_first)

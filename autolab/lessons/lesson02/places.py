@@ -68,7 +68,7 @@ predicted = Exercise(
         ),
         Mistake(
             lambda b, n: kernel_time(b, n, join=min),
-            "You took the shorter time. But the kernel is only done when both are done, so the "
+            "You took the shorter time. But the kernel has to finish both, so the "
             "longer time counts.",
         ),
         Mistake(
@@ -98,7 +98,7 @@ predicted = Exercise(
         ),
         Mistake(
             lambda b, n: 1e6 * kernel_time(b, n),
-            "These are microseconds. Return seconds instead, so that 2.5 µs is 2.5e-6.",
+            "Your result is in microseconds. Return seconds instead, so that 2.5 µs is 2.5e-6.",
         ),
     ),
     hints=(
@@ -326,7 +326,7 @@ own_array = Exercise(
         Case(
             "[1., 2.] on the CPU",
             lambda: ([1.0, 2.0], "cpu", False),
-            why="For a tensor on the CPU, cpu() and numpy() don't copy anything, so a change of "
+            why="For a tensor on the CPU, cpu() and numpy() don't copy anything, so changing "
             "the array also changed the tensor. Make a copy.",
         ),
         Case("[[3.]] on the GPU, requires_grad=True", lambda: ([[3.0]], "cuda", True)),
@@ -355,7 +355,7 @@ own_array = Exercise(
         Mistake(
             lambda t: t.detach().cpu().numpy(),
             "This is correct on the GPU. But for a tensor on the CPU, neither detach(), cpu() "
-            "nor numpy() copies, so a change of the array also changed the tensor. Add .copy() "
+            "nor numpy() copies, so changing the array also changed the tensor. Add .copy() "
             "at the end.",
         ),
         Mistake(
@@ -457,7 +457,7 @@ whole_module = Exercise(
         ),
         Mistake(
             noisy(_plain, _like),
-            "scale is a plain attribute, so the module doesn't know it and leaves it behind. Use "
+            "scale is a plain attribute, so the module doesn't know about it and leaves it behind. Use "
             'register_buffer("scale", scale) instead. The constant in forward also has to be on '
             "the device of x, so create it with device=x.device.",
         ),

@@ -91,7 +91,7 @@ stopwatch = Exercise(
         ),
     ),
     hints=(
-        "Where does the host go on although the GPU isn't done yet?",
+        "In which line does the host go on although the GPU hasn't finished yet?",
         "You need to wait twice: once before you read the clock for the first time, and once "
         "before the second time.",
         "torch.cuda.synchronize(); start = clock(); work(); torch.cuda.synchronize(); return clock() - start",

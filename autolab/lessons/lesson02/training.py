@@ -230,8 +230,8 @@ unequal = Exercise(
         ),
         Mistake(
             lambda m, s: average_weighted(m, s, lambda size, sizes: 1 / size),
-            "You divided by the sizes. But the gradients are means already, so a large part has "
-            "to count more, not less.",
+            "You divided by the sizes. But the gradients are means already, so a replica with "
+            "a large part has to count more, not less.",
         ),
         Mistake(
             lambda m, s: average_weighted(m, s, give=lambda same: same[:1]),
@@ -335,13 +335,13 @@ own_network = Exercise(
         ),
         Mistake(
             {"build": _one_layer},
-            "This network has other layers than LeNet. Build the seven layers of the table in their order.",
+            "This network doesn't have LeNet's layers. Build the seven layers in the order of the table.",
         ),
     ),
     hints=(
         "Write a class with __init__ and forward first, and try it: LeNet()(images[:1]).shape should be (1, 10).",
         "nn.Sequential can hold all layers: nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), and so on. "
-        "nn.Flatten() stands before the first nn.Linear(400, 120).",
+        "Put nn.Flatten() before the first nn.Linear(400, 120).",
         "The function builds the model, moves it, builds the optimizer, and runs the loop of train_epoch "
         "for about 40 epochs. It returns model, losses.",
     ),

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. One digit on two devices
 #
-# Let's begin with the network from lesson 1 and your own digit. One training step consists of a forward pass, a backward pass and an update of the weights. You time such a step on the CPU first, and then on the GPU.
+# Let's begin with the network from lesson 1 and your own digit. One training step consists of a forward pass, a backward pass and an update of the weights. First you time such a step on the CPU, and then on the GPU.
 
 # %% tags=["predict"]
 q1 = predict("02.q1")
@@ -62,7 +62,7 @@ with autolab.record_devices() as one_and_many, torch.no_grad():
 DeviceExplorer(one_and_many)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Putting a kernel into the queue is called a **launch**, and it costs the host 5 µs, however little the kernel has to do. A training step of this network needs about five hundred launches, which take 2.5 ms no matter how many digits go through together. This fixed cost is called **launch overhead**. The CPU has no queue to fill, so it is done with one digit after 0.3 ms. However, every further digit costs the CPU another 0.2 ms, while it costs the GPU little more than 0.01 ms.
+# **Why.** Putting a kernel into the queue is called a **launch**, and it costs the host 5 µs, however little the kernel has to do. A training step of this network needs about five hundred launches, which take 2.5 ms no matter how many digits go through together. This fixed cost is called **launch overhead**. The CPU has no queue to fill, so it finishes one digit in 0.3 ms. However, every further digit costs the CPU another 0.2 ms, while it costs the GPU little more than 0.01 ms.
 #
 # So in this model, the GPU is about eight times slower than the CPU with one digit, but more than three times faster with a batch of 64. If the digits come one by one, an epoch takes the GPU 3.8 s. In batches of 64, an epoch takes less than 0.1 s.
 #

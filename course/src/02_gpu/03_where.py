@@ -40,7 +40,7 @@ q2.reveal(after)
 q3.reveal(model, weight)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A tensor cannot move. Instead, `t.to(device)` (or `t.cuda()`) makes a *copy* on the device and returns it. If you don't give the copy a name, the copy is lost. A module is different, because it is a container: `model.to(device)` gives each of its parameters new memory on the device. The parameters remain the same objects, so an optimizer that was built before keeps working.
+# **Why.** A tensor cannot move. Instead, `t.to(device)` (or `t.cuda()`) makes a *copy* on the device and returns it. If you don't give the copy a name, the copy is lost. A module is different, because it is a container: `model.to(device)` gives each of its parameters new memory on the device. The parameters remain the same objects, so an optimizer that you built before the move keeps working.
 #
 # But what happens if two operands are on different devices? In the next question, `x` is a vector on the GPU.
 
@@ -74,7 +74,7 @@ q4.reveal(wrong)
 autolab.explain(mismatch)
 
 # %% [markdown]
-# If you thought that `x.to(device)` moves `x`, you were picturing the engine below. It is a **specimen**, that is, our engine with exactly one rule changed. Here the rule is that `.to()` changes the tensor itself. Change the program until both engines print the same, and then explain what you had to change. A good strategy is to change one line at a time, and to ask each time which tensor the last line reads.
+# If you thought that `x.to(device)` moves `x`, you were picturing the engine below. It is a **specimen**, that is, our engine with exactly one rule changed. In this specimen, `.to()` changes the tensor itself. Change the program until both engines print the same, and then explain what you had to change. A good strategy is to change one line at a time, and to ask yourself each time which tensor the last line reads.
 
 # %% tags=["catch"]
 def program():
@@ -90,7 +90,7 @@ belief
 in_words("02.w1")
 
 # %% [markdown] tags=["explain", "keep"]
-# That is why most PyTorch programs decide in one line at the top where everything runs:
+# To avoid such mistakes, most PyTorch programs decide in one line at the top where everything runs:
 #
 # ```
 # device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -39,7 +39,7 @@ crossing
 # %% [markdown] tags=["explain"]
 # **Why.** A copy between devices is a function like any other: $w = \text{copy}(made)$, with the local derivative 1. So the copy is recorded, which means that `w` has a `grad_fn` and is not a leaf. The gradient $\bar w = 2 w$ arrives at `w`, crosses back to the CPU, and ends in the leaf `made`. Some tutorials say that `.to()` "loses" the gradient, but that isn't true. The gradient is in the tensor on the CPU; you just can't reach it, because in the one-line version this tensor has no name.
 #
-# What happens on a computer without a GPU? On such a computer, the same line would run with `"cpu"` instead. Compare this graph with the graph above before you answer its question.
+# What happens on a computer without a GPU? There, the same line would run with `"cpu"` as the device. Compare this graph with the graph above before you answer its question.
 
 # %% tags=["picture"]
 w = torch.tensor([1.0, 2.0], requires_grad=True).to("cpu")

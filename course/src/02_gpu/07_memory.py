@@ -39,7 +39,7 @@ model.zero_grad()
 DeviceExplorer(one_step)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Each node saves the values that its rule needs, as you saw in lesson 1. In the first layers, a single result has $32 \cdot 16 \cdot 16 \cdot 16$ numbers, which is 0.5 MiB. The results of later layers are smaller, so all of them together come to 4.9 MiB. The memory for *saved tensors* grows with the batch and with the number of layers, while the memory for the weights stays the same for every batch. Under `no_grad()` nothing is saved, because no graph is recorded.
+# **Why.** Each node saves the values that its rule needs, as you saw in lesson 1. In the first layers, a single result has $32 \cdot 16 \cdot 16 \cdot 16$ numbers, which is 0.5 MiB. The results of later layers are smaller, so all results together come to 4.9 MiB. The memory for *saved tensors* grows with the batch and with the number of layers, while the memory for the weights stays the same for every batch. Under `no_grad()` nothing is saved, because no graph is recorded.
 #
 # The saved tensors grow until the forward pass ends, and then the backward pass frees them one after another. However, the *peak* comes later, because the backward pass through a large convolution needs extra memory for a moment. Notice that the picture has two clocks. Memory is counted on the host's clock, at the moment when the host asks for it, but the kernel runs later, on the GPU's clock. A dotted line connects the peak with the kernel that needed the memory.
 #
@@ -76,7 +76,7 @@ q10.reveal(left)
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** `del` removes a name, not a tensor. The loss refers to its node, this node refers to the node before it, and so on. So a single number keeps its whole graph in memory, and a list of losses keeps a graph for every loss. To free the memory, let go of the *end* of the graph: use `loss.item()` or `loss.detach()`, or let the function return. `torch.cuda.empty_cache()` doesn't help here, because it only gives back memory that isn't in use.
 #
-# **Takeaway:** most of the memory holds what the graph has saved for the batch, so free the end of the graph, and the rest is freed with it.
+# **Takeaway:** most of the memory holds the tensors that the graph has saved for the batch. If you free the end of the graph, these tensors are freed too.
 # PyTorch on [memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management).
 
 # %% [markdown] tags=["exercise"]

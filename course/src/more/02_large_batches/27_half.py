@@ -19,9 +19,9 @@ left = vanished.item()
 q22.reveal(left)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A `float16` has 11 binary digits and a small range of exponents. Numbers above 65,504 become infinite, and numbers below $3 \cdot 10^{-8}$ become zero. Between 1 and 2, neighbouring numbers are about $0.001$ apart, so if you add less than half of this distance to a number, nothing changes. Gradients are often that small.
+# **Why.** A `float16` has 11 binary digits and a small range of exponents. Numbers above 65,504 become infinite, and numbers below $3 \cdot 10^{-8}$ become zero. Between 1 and 2, neighbouring numbers are about $0.001$ apart, so if you add less than half of this distance to a number, nothing changes. Gradients are often this small.
 #
-# That is why people don't train in `float16` alone, but use both types. The forward and the backward pass use `float16` where it is safe, while the weights that the optimizer updates stay in `float32`. These weights are called **master weights**, and the method is called **mixed precision**. Let's do it by hand for a single layer. How much memory does it save, and what happens to the gradient?
+# That is why people don't train in `float16` alone, but use both types. The forward and the backward pass use `float16` where it is safe, while the weights that the optimizer updates stay in `float32`. These weights are called **master weights**, and the method is called **mixed precision**. Let's try mixed precision by hand for a single layer. How much memory does it save, and what happens to the gradient?
 
 # %% tags=["code"]
 master = torch.full((256, 256), 0.01, device=device, requires_grad=True)

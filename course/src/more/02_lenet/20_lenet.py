@@ -118,7 +118,7 @@ plt.show()
 #
 # The table of the answers also shows which kinds look alike to the network. For example, train with `model, _ = train("cuda", epochs=4)`, and run the cell with the table again. When we did so, the network took most of the trousers for pullovers, and also some T-shirts, which differ from a pullover only in their sleeves.
 #
-# **Takeaway:** a training script runs on either device if only the model and the batches name it.
+# **Takeaway:** a training script runs on either device if only the lines that move the model and the batches name the device.
 # PyTorch has the same script in its [quickstart](https://docs.pytorch.org/tutorials/beginner/basics/quickstart_tutorial.html).
 
 # %% tags=["progress"]

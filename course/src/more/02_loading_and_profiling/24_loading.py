@@ -40,7 +40,7 @@ times = one_by_one / at_once
 q17.reveal(times)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Each copy costs about 15 µs before its first byte moves: 5 µs for the launch on the host, and 10 µs until the copy begins. An image has only 3,136 bytes, which take half a microsecond. So the loop spends nearly all of its time on starting 1,024 copies.
+# **Why.** Each copy costs about 15 µs before its first byte moves: 5 µs for the launch on the host, and 10 µs until the copy begins. An image has only 3,136 bytes, and moving them takes half a microsecond. So the loop spends nearly all of its time on starting 1,024 copies.
 #
 # That is why a data set delivers tensors on the host, and you move whole batches in the loop, right where you use them:
 #
@@ -94,14 +94,14 @@ with autolab.record_devices() as feeding:
 DeviceExplorer(feeding)
 
 # %% [markdown] tags=["explain"]
-# **Why.** From ordinary memory, `.to()` returns only when the copy is complete, and the copy begins only after everything that is already in the queue. So the host has to wait, once for each of the four batches. From pinned memory, the host only launches the eight copies, and each launch costs it 5 µs. The copies themselves still take time, but this time passes in the GPU's queue.
+# **Why.** From ordinary memory, `.to()` returns only when the copy is complete, and the copy begins only after everything that is already in the queue. So the host has to wait, once for each of the four batches. From pinned memory, the host only launches the eight copies of images and labels, and each launch costs it 5 µs. The copies themselves still take time, but this time passes in the GPU's queue.
 #
 # Note that `non_blocking=True` only says that the host *may* go on, so it changes nothing if you copy from ordinary memory. In the other direction, `t.to("cpu", non_blocking=True)` is dangerous, because you get a tensor whose numbers may not have arrived yet. So synchronise before you read it.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.8: batches that arrive on the device
 #
-# `on_device(loader, device)` should yield each batch of the loader as a pair of tensors on the device. It should do so one batch at a time, that is, it should not load the second batch before the first has been used. At the moment, it fails at both. Fix it.
+# `on_device(loader, device)` should yield each batch of the loader as a pair of tensors on the device. It should do so one batch at a time, that is, it should not load the second batch before the first has been used. At the moment, it gets both wrong. Fix it.
 
 # %% tags=["exercise"]
 def on_device(loader, device):

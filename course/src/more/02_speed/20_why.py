@@ -45,7 +45,7 @@ plt.show()
 # %% [markdown] tags=["explain"]
 # **Why.** A kernel has to move its bytes and do its operations. Both happen at the same time, so the slower of the two decides:
 # $$t = \max\left(\frac{\text{bytes}}{\text{bandwidth}},\ \frac{\text{operations}}{\text{speed}}\right)$$
-# For `a + b`, there are $3 \cdot 4 \cdot 1500^2 = 27$ million bytes to move, but only 2.25 million operations to do. So the memory decides, and the GPU's memory is about 11 times faster. For `a @ b`, there are the same number of bytes but 3,000 times as many operations. So the arithmetic decides. The modelled CPU has four cores and does 375 billion operations per second, and the GPU does 15 times as many.
+# For `a + b`, there are $3 \cdot 4 \cdot 1500^2 = 27$ million bytes to move, but only 2.25 million operations to do. So the memory is the limit, and the GPU's memory is about 11 times faster. For `a @ b`, there are the same number of bytes but 3,000 times as many operations. So the arithmetic is the limit. The modelled CPU has four cores and does 375 billion operations per second, and the GPU does 15 times as many.
 #
 # That is why "a GPU is fifteen times faster" is true for one large product, and for nothing else in this lesson. You may also read that on a GPU everything is "automatically parallelized". Only half of this is true: *each* operation is spread over the cores. However, the operations of your program still run one after another, and an operation that is too small doesn't get faster on a GPU.
 

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. Small work
 #
-# So far the matrices were large. Let's multiply two matrices on both devices, and let them grow from 8 rows to 1,024. The CPU is faster at the beginning and the GPU is faster at the end.
+# So far the matrices were large. Now let's multiply two matrices on both devices, and increase their size from 8 rows to 1,024. The CPU is faster for small matrices, and the GPU is faster for large ones.
 
 # %% tags=["predict"]
 q12 = predict("02.q12")
@@ -63,7 +63,7 @@ times = loop / single
 q13.reveal(times)
 
 # %% [markdown] tags=["explain"]
-# **Why.** For each row, the loop launches a product and a copy, which makes 2,000 launches. Each of them handles only 100 numbers, and the GPU could move their 400 bytes in about two nanoseconds. The single line launches only one kernel instead. This works because `factors[:, None]` has the shape (1000, 1), so each factor is multiplied with its whole row.
+# **Why.** For each row, the loop launches a product and a copy, which makes 2,000 launches. Each of them handles only 100 numbers, and the GPU could move their 400 bytes in about two nanoseconds. The single line launches only one kernel instead. This works because `factors[:, None]` has the shape (1000, 1), so each factor multiplies its whole row.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.7: one launch instead of many

@@ -59,7 +59,7 @@ autolab.practice((left_loss + right_loss) / 2)
 # %% [markdown] tags=["explain"]
 # Both gradients meet at `w` and are added. Together with the factor of one half, this addition gives the mean. Data-parallel training does the same for every weight.
 #
-# Now let's write the whole training by hand. Libraries call the step in `average` an **all-reduce**, because afterwards every replica has the mean of all gradients.
+# Now let's write the whole training loop by hand. Libraries call the step in `average` an **all-reduce**, because afterwards every replica has the mean of all gradients.
 
 # %% tags=["code"]
 def average(replicas):
@@ -135,7 +135,7 @@ with autolab.record_devices() as in_parallel:
 DeviceExplorer(in_parallel)
 
 # %% [markdown] tags=["explain"]
-# **Why.** One host launches the kernels for both GPUs, one after another. With a small batch, launching takes most of the time, and now there are twice as many launches, plus the copies for the average. With more GPUs it gets even worse, and that is why PyTorch's `DistributedDataParallel` runs one process for each GPU, so that each GPU has its own host thread. It also averages gradients while the backward pass is still running.
+# **Why.** One host launches the kernels for both GPUs, one after another. With a small batch, launching takes most of the time, and now there are twice as many launches, plus the copies for the average. With more GPUs, this gets even worse. That is why PyTorch's `DistributedDataParallel` runs one process for each GPU, so that each GPU has its own host thread. It also averages gradients while the backward pass is still running.
 #
 # With 512 images, each launch has more to do, so two GPUs start to pay off. PyTorch also has `DataParallel`, which works from a single process as we do here, but PyTorch advises against it because it is slow for the same reason.
 
