@@ -58,7 +58,7 @@ plt.show()
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** Both training runs do the same arithmetic, only in different places. They have the same seed, the same initial weights and the same batches, so the two curves begin with the same loss. Later the last decimal places may differ, because the GPU adds numbers in a different order and training makes such small differences grow. On a real GPU, even two runs on the same device may differ in these places.
 #
-# In this model, the GPU trains not quite three times as fast as the CPU. In [When a GPU is fast](more/02_speed.ipynb) you will find work for which it is fifteen times as fast. There are two reasons for the difference: `loss.item()` makes the host wait in every step, and 64 small digits don't give each kernel much to do. Larger batches would need less time per digit. But they also mean fewer steps per epoch, so you would have to look for a new learning rate.
+# In this model, the GPU is almost three times as fast as the CPU in this training. In [When a GPU is fast](more/02_speed.ipynb), you will find work for which the GPU is fifteen times as fast. There are two reasons for the difference: `loss.item()` makes the host wait in every step, and 64 small digits don't give each kernel much to do. Larger batches would need less time per digit. But they also mean fewer steps per epoch, so you would have to look for a new learning rate.
 #
 # **Takeaway:** move the model once, and move each batch where you use it, because the device changes the time but not the training.
 # PyTorch on [`DataLoader`](https://docs.pytorch.org/docs/stable/data.html) and
@@ -75,7 +75,7 @@ plt.show()
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.9: a loop that runs anywhere
 #
-# You can find a loop like `train_epoch` in many courses, but it only runs on the CPU. Fix it, so that it runs on any device. It should return the mean of the losses of all batches as a plain Python number.
+# You can find a loop like `train_epoch` in many courses, but it only runs on the CPU. Fix the loop, so that it runs on any device. It should return the mean of the losses of all batches as a plain Python number.
 
 # %% tags=["exercise"]
 def train_epoch(model, batches, optimizer, device):

@@ -43,7 +43,7 @@ for dtype in (torch.float32, torch.float16):
     print(f"{dtype}: the result takes {used:.0f} KiB, largest gradient {largest:.1e}")
 
 # %% [markdown]
-# The gradient of the master weights became zero on its way through the `float16` part, since `float16` cannot hold such a small number. But you can multiply the *loss* by a large number first, and divide the gradient by the same number afterwards.
+# The gradient of the master weights became zero on its way through the `float16` part, because `float16` cannot hold such a small number. But you can multiply the *loss* by a large number first, and divide the gradient by the same number afterwards.
 
 # %% tags=["predict"]
 q23 = predict("02.q23")

@@ -116,7 +116,7 @@ plt.show()
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** The losses on both devices are the same, because the same arithmetic is done with the same seed. With 32 pictures per step, the modelled GPU is slower than the CPU, because LeNet is small and each launch has little to do. With 300 pictures per step, the GPU is faster.
 #
-# The table of the answers also shows which kinds look alike to the network. For example, train with `model, _ = train("cuda", epochs=4)`, and run the cell with the table again. When we did so, the network took most of the trousers for pullovers, and also some T-shirts, which differ from a pullover only in their sleeves.
+# The table of the answers also shows which kinds of clothes look alike to the network. For example, train with `model, _ = train("cuda", epochs=4)`, and run the cell with the table again. When we did so, the network took most of the trousers for pullovers, and also some T-shirts, which differ from a pullover only in their sleeves.
 #
 # **Takeaway:** a training script runs on either device if only the lines that move the model and the batches name the device.
 # PyTorch has the same script in its [quickstart](https://docs.pytorch.org/tutorials/beginner/basics/quickstart_tutorial.html).

@@ -53,7 +53,7 @@ q17.reveal(times)
 #
 # ### Copying while the GPU computes
 #
-# So far, the host waits for every copy, and the GPU has nothing to do while the next batch is copied. It doesn't have to be like that. Host memory that the operating system must not move is called **pinned memory**. The GPU can read pinned memory without the CPU's help, which is twice as fast, and with `non_blocking=True` the host doesn't wait.
+# So far, the host waits for every copy, and the GPU has nothing to do while the next batch is copied. It doesn't have to be like that. Host memory that the operating system must not move is called **pinned memory**. The GPU can read pinned memory without the CPU's help, which is twice as fast. In addition, the host doesn't wait if you pass `non_blocking=True`.
 
 # %% tags=["predict"]
 q18 = predict("02.q18")

@@ -142,7 +142,7 @@ DeviceExplorer(in_parallel)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.12: unequal parts
 #
-# The replicas received parts of different sizes: `models[i]` has computed the mean loss of `sizes[i]` images. Replace every gradient with the gradient of the mean loss over all images, and keep it on the device of its model. At the moment, all parts count equally, although their sizes differ. Fix it.
+# The replicas received parts of different sizes: `models[i]` has computed the mean loss of `sizes[i]` images. Replace every gradient with the gradient of the mean loss over all images, and keep each gradient on the device of its model. At the moment, all parts count equally, although their sizes differ. Fix it.
 
 # %% tags=["exercise"]
 def average_weighted(models, sizes):
