@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. A new head, and who trains it
 #
-# The last layer, `model.fc`, is the **head**, and all layers before it are the **body**. For a new task you usually replace the head and keep the body, because its features are useful. The picture shows both parts of our network. As you see, nearly all of its numbers are in the body.
+# The last layer, `model.fc`, is the **head**, and all layers before it are the **body**. For a new task you usually replace the head and keep the body, because its features are useful. The picture shows both parts of our network. As you can see, nearly all of its numbers are in the body.
 #
 # Before we train a new head, let's find out how wrong it is at the beginning. We measure this with the **cross-entropy**, which is the loss of lesson 1: minus the logarithm of the probability that the network gives to the right digit.
 
@@ -27,9 +27,9 @@ print(f"five trained rows, five random ones: loss {kept:.1f} on the new digits")
 q2.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** A head of small random numbers gives each of the ten classes a probability of about $1/10$, and $-\log \frac1{10} = \log 10 \approx 2.3$. If the first loss of a new classifier is far above this value, something is wrong. For the old head you can say why: five rows of the old head are trained, so they give high probabilities to digits that they were never meant for.
+# **Why.** A head of small random numbers gives each of the ten classes a probability of about $1/10$, and $-\log \frac1{10} = \log 10 \approx 2.3$. If the first loss of a new classifier is far above this value, something is wrong. For the old head we know the reason: five of its rows are trained, so it gives high probabilities to wrong digits.
 #
-# To replace the head, you assign a new layer to `fc`. Suppose a program contains these three lines:
+# You replace the head by assigning a new layer to `fc`. Suppose a program contains these three lines:
 #
 # ```
 # model = hand.network()
@@ -69,9 +69,9 @@ q3.reveal(moved)
 FreezePanel(model, optimizer)
 
 # %% [markdown]
-# Can you catch an engine that gets this wrong? The next cell gives you an engine in which one rule has been changed. The function `mine` doesn't reveal the rule yet, because both engines give the same result, so change it until the results differ.
+# Can you catch an engine that gets this wrong? The next cell gives you an engine in which one rule has been changed. At first the function `mine` doesn't reveal the rule, because both engines give the same result for it. Change `mine` until the results differ.
 #
-# It helps to try the ideas of the lesson one at a time. For example, take a second step, replace a layer after the optimizer has been built, or freeze a layer. Once the results differ, remove everything that isn't needed for the difference. What is left shows you the rule, and you name it with `game.name("…")`.
+# It helps to try the ideas of the lesson one at a time. For example, take a second step, replace a layer after the optimizer has been built, or freeze a layer. Once the results differ, remove every line that isn't needed for the difference. The remaining lines show you the rule, and you can name it with `game.name("…")`.
 
 # %% tags=["catch"]
 game = autolab.specimens.catch(seed=9, level=3)
@@ -87,7 +87,7 @@ def mine():
 game.try_(mine)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Line 2 reads `model.parameters()` only once, so the optimizer still holds the parameters of the old head, and nothing tells it about the new one. There is no error and no warning, and the loss falls anyway, because the body adapts to a random head. The freeze panel above noticed the mistake, because it compares the network with the optimizer.
+# **Why.** Line 2 reads `model.parameters()` only once, so the optimizer still holds the parameters of the old head, and nothing tells it about the new head. There is no error and no warning. The loss falls anyway, because the body adapts to a random head. The freeze panel above noticed the mistake, because it compares the network with the optimizer.
 #
 # **Takeaway:** first replace the head, then build the optimizer, and expect a first loss near the logarithm of the number of classes.
 # PyTorch on [`nn.Module`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html).
@@ -95,7 +95,7 @@ game.try_(mine)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.2: a new head for any network
 #
-# Write `new_head(model, classes)`, which replaces the head `fc` of a network by a new one with `classes` outputs, and returns the network. It should work for any number of features. All other layers must stay as they are, whether they are trainable or not.
+# Write `new_head(model, classes)`, which replaces the head `fc` of a network with a new head that has `classes` outputs. It returns the network. It should work for any number of features. All other layers must stay as they are, whether they are trainable or not.
 
 # %% tags=["exercise"]
 def new_head(model, classes):

@@ -1,9 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 4. Batch normalisation and its two modes
 #
-# After each convolution, the network has a **batch normalisation**. This layer shifts and scales each channel, so that its numbers have mean 0 and standard deviation 1. In **training mode** it uses the mean and the variance *of the current batch*. It also keeps running averages of both, which are called its **running statistics**. In **evaluation mode** it uses these averages instead of the batch.
+# Each convolution in the network is followed by a **batch normalisation**. This layer shifts and scales each channel, so that its numbers have mean 0 and standard deviation 1. In **training mode** it uses the mean and the variance *of the current batch*. It also keeps running averages of the mean and the variance, which are called its **running statistics**. In **evaluation mode** it uses these averages instead of the batch.
 #
-# The layer has a weight and a bias, which are parameters. The running statistics, however, are **buffers**, that is, tensors that belong to a module but aren't trained.
+# The weight and the bias of this layer are parameters. The running statistics, however, are **buffers**, that is, tensors that belong to a module but aren't trained.
 #
 # Now let's freeze every parameter and put the network into training mode. We run thirty batches of the *new* digits through it, under `no_grad()` and without an optimizer. After each batch we measure the loss on the *old* digits, in evaluation mode.
 
@@ -48,17 +48,17 @@ model.train()
 FreezePanel(model)      # change the modes until no warning is left
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** After each batch in training mode, the layer updates its average: $\text{running mean} \leftarrow 0.9 \cdot \text{running mean} + 0.1 \cdot \text{mean of the batch}$. It does the same for the variance. After thirty batches, only $0.9^{30} \approx 4\,\%$ of the old averages are left. No gradient was needed for that, because the forward pass makes this change, so the statistics are not frozen although the weights are.
+# **Why.** After each batch in training mode, the layer updates its average: $\text{running mean} \leftarrow 0.9 \cdot \text{running mean} + 0.1 \cdot \text{mean of the batch}$. It does the same for the variance. After thirty batches, only $0.9^{30} \approx 4\,\%$ of the old averages are left. The forward pass makes this change, so it needs no gradient. That is why the statistics changed although the weights were frozen.
 #
-# There is one more trap, because `model.train()` changes the mode of *every* module. Many training loops call it at the start of each epoch, and this undoes your `eval()`, so the panel warns you about it.
+# There is one more trap, because `model.train()` changes the mode of *every* module. Many training loops call `model.train()` at the start of each epoch, and this call undoes your `eval()`. The panel warns you when this happens.
 #
-# **Takeaway:** freeze the weights with `requires_grad`, and the statistics with `eval()`, which you repeat after every `model.train()`.
+# **Takeaway:** freeze the weights with `requires_grad` and the statistics with `eval()`, and repeat `eval()` after every `model.train()`.
 # PyTorch on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.5: train mode, except for what is frozen
 #
-# Write `train_mode(model)`, which a training loop can call at the start of every epoch instead of `model.train()`. It puts the network into training mode, but each batch normalisation whose weight is frozen into evaluation mode. The networks of the checker work on rows of numbers instead of images, so their normalisation is `torch.nn.BatchNorm1d`. The function doesn't have to return anything.
+# Write `train_mode(model)`, which a training loop can call at the start of every epoch instead of `model.train()`. It puts the network into training mode, except for each batch normalisation whose weight is frozen, which it puts into evaluation mode. The checker's networks work on rows of numbers instead of images, so they use `torch.nn.BatchNorm1d`. The function doesn't have to return anything.
 
 # %% tags=["exercise"]
 def train_mode(model):

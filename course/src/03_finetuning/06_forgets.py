@@ -1,9 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 5. Five new digits, and the old ones
 #
-# If you continue the training of a pretrained network with another task, you are **fine-tuning** it. Let's teach the network the five new digits, with ten images of each. Nothing is frozen, and we train for twenty epochs, that is, twenty rounds through the images.
+# If you continue to train a pretrained network on a new task, you are **fine-tuning** it. Let's teach the network the five new digits, with ten images of each digit. Nothing is frozen, and we train for twenty epochs, that is, we go through the images twenty times.
 #
-# The optimizer uses **momentum**, which means that each step repeats 0.9 of the step before, like a rolling ball, and adds the new gradient. At the moment the network reads the digits 0 to 4 well. How many of them will it still read after this training?
+# The optimizer uses **momentum**, which works like a rolling ball: each step repeats 0.9 of the step before it and adds the new gradient. At the moment the network reads the digits 0 to 4 well. How many of them will it still read after this training?
 
 # %% tags=["predict"]
 q7 = predict("03.q7")
@@ -35,9 +35,9 @@ print(f"0 to 4, read right after the training: {still_old:.0f} %")
 q7.reveal(still_old)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The batches contained no image of a 3, so nothing in the loss required that a 3 is still read as a 3. Instead, every batch pushed the outputs for 0 to 4 down, whatever image it showed, and nothing pushed them up again. This is called **catastrophic forgetting**, and the loss on the new digits can't show it, because it ignores the old ones.
+# **Why.** The batches contained no image of a 3, so nothing in the loss forced the network to keep reading a 3 as a 3. Instead, every batch pushed the outputs for 0 to 4 down, and no batch pushed them up again. This is called **catastrophic forgetting**, and the loss on the new digits can't show it, because it ignores the old ones.
 #
-# You still have ten images of each old digit. If you mix them into the batches, that is called **rehearsal**.
+# You still have ten images of each old digit. Mixing these old images into the batches is called **rehearsal**.
 
 # %% tags=["predict"]
 q8 = predict("03.q8")
@@ -60,9 +60,9 @@ plots.bars([*ways], {"0 to 4": [share_right(m, old) for m in ways.values()],
 plt.show()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** The network learned the old digits from about seven hundred images. Fifty of them are enough to keep most of this knowledge, because they don't have to teach it again. They only have to raise the loss whenever a step would destroy it. If you no longer have the old images, you can take smaller steps or freeze layers, as in section 3, and measure how much is lost. If you don't measure it, you won't notice it.
+# **Why.** The network learned the old digits from about seven hundred images. Fifty of these images are enough to keep most of this knowledge, because the network doesn't have to learn it again. The images only have to raise the loss whenever a step would destroy the knowledge. If you no longer have the old images, you can take smaller steps or freeze layers, as in section 3. Then measure how much the network forgets, because otherwise you won't notice it.
 #
-# **Takeaway:** a network forgets what its batches no longer show, so rehearse the old task and measure it too.
+# **Takeaway:** a network forgets a task when its batches no longer contain it, so rehearse the old task and measure it too.
 # PyTorch on [data sets and loaders](https://docs.pytorch.org/docs/stable/data.html).
 
 # %% [markdown] tags=["exercise"]

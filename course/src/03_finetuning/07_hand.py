@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 6. Your own hand
 #
-# A single image of your digit is not much. But if you rotate and shift a 7, it is still a 7. So you can make eight versions of your image and add them to the hundred images. Making new examples like this is called **augmentation**.
+# A single image of your digit is not much to learn from. But if you rotate and shift a 7 a little, it is still a 7. So you can make eight versions of your image and add them to the hundred images. Making new examples like this is called **augmentation**.
 
 # %% tags=["code"]
 transforms = autolab.vision.transforms          # torchvision.transforms in PyTorch
@@ -26,7 +26,7 @@ plt.show()
 # %% [markdown]
 # We train the network on the hundred images together with these eight. Then we test it on fifty other versions, which are rotated and shifted differently.
 #
-# The dashboard below shows the training while it runs. Press *Start* and watch the validation curves. You can change the pace, pause, change the learning rate, and continue. The cell after the dashboard waits until the training is over. If you haven't pressed *Start*, it starts the training for you.
+# The dashboard below shows the training while it runs. Press *Start* and watch the validation curves. You can change the speed, pause, change the learning rate, and continue. The cell after the dashboard waits until the training is over. If you haven't pressed *Start*, it starts the training for you.
 
 # %% tags=["predict"]
 q9 = predict("03.q9")
@@ -72,7 +72,7 @@ plots.chances({"before": at_first, "after": at_last}, title=f"your {label}")
 plt.show()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Your eight images share their strokes with the ten other images of this digit, so the body already had most of what it needed. Your images only had to add *your* way of drawing the digit.
+# **Why.** Your eight images have the same strokes as the ten other images of this digit, so the body already knew most of what it needed. Your images only had to add *your* way of drawing the digit.
 #
 # The test used versions that the network had never seen, but all of them come from one drawing. An honest test needs a second drawing, so draw your digit again in lesson 1 and run the cell below the pad. Then give the new drawing to this network: `model(hand.my_digit()[0][None]).argmax()`.
 #
@@ -84,9 +84,9 @@ plt.show()
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.15: a network for your own drawings
 #
-# The kit prepared the training above for you. Now write one yourself, from an empty cell. `learn(model, mine, old)` receives a pretrained network and two pairs of images and labels: your drawings, and images that the network has read so far. It trains the network until it reads both, and returns it in evaluation mode.
+# The kit prepared the training above for you. Now write the training yourself, starting with an empty cell. `learn(model, mine, old)` receives a pretrained network and two pairs of images and labels. The first pair contains your drawings, and the second pair contains images that the network has read so far. The function trains the network until it reads both, and returns it in evaluation mode.
 #
-# When the checker accepts your function, use it. In a new cell, `autolab.DrawDigit()` gives you a pad, and `pad.image` and `pad.label` hold what you drew. Draw three digits that this network misreads, keep a fourth drawing of each digit aside, and find out whether the trained network reads the fourth one.
+# When the checker accepts your function, use it. In a new cell, `pad = autolab.DrawDigit()` gives you a drawing pad. Afterwards `pad.image` and `pad.label` contain your drawing and its label. Draw three digits that this network misreads, and keep a fourth drawing of each digit aside. Then find out whether the trained network reads the fourth drawing.
 
 # %% tags=["exercise"]
 learn = ...                 # replace this line by your function

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["end"]
 # ## Which of its 78,010 numbers was to blame
 #
-# The course began with this question, and now we ask it again, first about the network that misread your digit, and then about the network that has learned your handwriting. The chart below shows how the blame is distributed over the layers, and the table names single numbers with their gradients. The cell shows the first network. To see the second one, write `after` in the last line.
+# The course began with this question, and now we ask it again about two networks. The first network misread your digit, and the second network has learned your handwriting. The chart below shows how the blame is distributed over the layers, and the table names single numbers with their gradients. The cell shows the first network. To see the second network, write `after` in the last line.
 
 # %% tags=["picture", "look"]
 def to_blame(network):
@@ -17,9 +17,9 @@ print(f"blame of all numbers together: {together(before):.1f} before,",
 before
 
 # %% [markdown] tags=["explain"]
-# There is no single number that is to blame. The blame is spread over thousands of numbers, and each of them contributes a little. That is why nobody could have fixed the network by hand, and why a gradient can. Once the network reads your handwriting, hardly any blame is left.
+# No single number is to blame. The blame is spread over thousands of numbers, and each of them contributes a little. That is why you couldn't fix the network by hand, but a gradient can. Once the network reads your handwriting, hardly any blame is left.
 #
-# The next cell writes the whole training as a page of its own, with curves and images. You can send it to a friend, because it works without Python. The cell also saves your network in a file that PyTorch can read.
+# The next cell saves the whole training as a separate page, with curves and images. You can send it to a friend, because it works without Python. The cell also saves your network in a file that PyTorch can read.
 
 # %% tags=["code"]
 page = dashboard.to_html("my_hand.html", title="A network learns my handwriting")

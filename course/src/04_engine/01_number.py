@@ -1,14 +1,14 @@
 # %% [markdown] tags=["section", "exercise", "explain"]
 # ## 1. A number that remembers
 #
-# After `y = x * x`, Python has an object that holds 9.0 and nothing else. But to find the gradient of `x`, we have to know how the 9.0 was computed. So let's make a class of our own, called `Value`, whose objects keep four things:
+# Suppose `x` is 3.0. After `y = x * x`, Python has an object that holds 9.0 and nothing else. But to find the gradient of `x`, we have to know how the 9.0 was computed. So let's write our own class, called `Value`. Each of its objects stores four things:
 #
 # - `data`, the number
 # - `parents`, the Values from which it was computed
 # - `op`, the name of the operation
 # - `local`, the **local derivative** for each parent, that is, how much the result rises if that parent rises a little
 #
-# There is also a fifth attribute, `grad`, for the gradient. In PyTorch, `.grad` starts as `None`, because nothing is known yet. We start with 0.0 instead, which is less precise, since 0.0 can also mean "no influence". In return, we can add gradients later without a special case for the first one.
+# There is also a fifth attribute, `grad`, for the gradient. In PyTorch, `.grad` starts as `None`, because the gradient isn't known yet. We start with 0.0 instead, which is less precise, because 0.0 can also mean "no influence". The advantage is that we can add gradients later without a special case for the first gradient.
 #
 # ### Exercise 04.1: a number that remembers
 #

@@ -5,7 +5,7 @@
 #
 # ### Exercise 04.2: addition
 #
-# Return a new `Value` with the sum, the two parents in their order, the op `"+"`, and the two local derivatives.
+# Return a new `Value` with the sum, the two parents in the same order, the op `"+"`, and the two local derivatives.
 
 # %% tags=["exercise"]
 def add(self, other):
@@ -14,7 +14,7 @@ def add(self, other):
 check("04.2", add)
 
 # %% [markdown]
-# If we store your function as `Value.__add__`, Python calls it for `a + b`, and then we can look at your engine in the explorer. The explorer only reads `data`, `parents`, `op` and `local`. Because you haven't written a backward pass yet, it multiplies your local derivatives itself, and says so.
+# If we store your function as `Value.__add__`, Python calls it for `a + b`, and then we can look at your engine in the explorer. The explorer only reads `data`, `parents`, `op` and `local`. Because you haven't written a backward pass yet, the explorer multiplies your local derivatives itself, and it tells you so.
 
 # %% tags=["code", "picture"]
 Value.__add__ = use("04.2", add)
@@ -23,5 +23,5 @@ y = a + b
 autolab.explore(y)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a sum passes the gradient that arrives on to both of its parents, unchanged.
+# **Takeaway:** a sum passes the gradient that it receives to both of its parents, unchanged.
 # PyTorch's node for a sum is called [`AddBackward0`](https://docs.pytorch.org/docs/stable/notes/autograd.html).

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 3. Multiplication
 #
-# For a product, the local derivatives depend on the numbers. Try to predict one of them before we measure it with a nudge.
+# For a product, the local derivatives depend on the numbers. Try to predict one of these derivatives before we measure it with a nudge.
 
 # %% tags=["predict"]
 q1 = predict("04.q1")
@@ -18,7 +18,7 @@ q1.reveal(slope)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.3: multiplication
 #
-# Write the product in the same way as the sum. The local derivative with respect to one factor is the *other* factor, so your operation has to keep both numbers. If you then step through the picture below, you see how the explorer multiplies the gradients by your local derivatives.
+# Write the product in the same way as the sum. The local derivative with respect to one factor is the *other* factor, so your operation has to keep both numbers. Then step through the picture below, and you will see how the explorer multiplies the gradients by your local derivatives.
 
 # %% tags=["exercise"]
 def multiply(self, other):

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 5. Backward
 #
-# We now have everything that is needed to compute gradients. Let's begin with a chain, in which nothing is used twice.
+# We now have everything that we need to compute gradients. Let's begin with a chain, in which no Value is used twice.
 
 # %% tags=["predict"]
 q3 = predict("04.q3")
@@ -19,7 +19,7 @@ q3.reveal(slope)
 #
 # Because local derivatives are multiplied along a path, each child sends each of its parents a **contribution**, which is the child's own gradient times the local derivative. The pass starts with the gradient of the result with respect to itself, which is 1. This first gradient is called the **seed**.
 #
-# Write the two functions below. For now no Value is used twice, so you can store each contribution with a plain assignment: `parent.grad = …`. From here on, the explorer steps through *your* backward pass, because it can run your function and watch every change of a `grad`.
+# Write the two functions below. For now no Value is used twice, so you can store each contribution with a plain assignment: `parent.grad = …`. From here on, the explorer steps through *your* backward pass, because it can run your function and watch every change to a `grad`.
 
 # %% tags=["exercise"]
 def share(child, parent, local):

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 6. Where paths meet
 #
-# Things become more interesting when a Value is used twice. First we break the engine on purpose, with an `=` where there should be a `+=`.
+# Things become more interesting when a Value is used twice. First we break the engine on purpose: we write `=` where there should be a `+=`.
 
 # %% tags=["predict"]
 q4 = predict("04.q4")
@@ -27,9 +27,9 @@ q4.reveal(x.grad)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.6: where paths meet
 #
-# The last step in the picture tells you what was lost. Because paths add up, contributions have to **accumulate**, that is, each of them is added to what is already there.
+# The last step in the picture tells you what was lost. Because the gradients along all paths are added, contributions have to **accumulate**. This means that each contribution is added to the gradient that is already stored.
 #
-# Adding brings a new problem, because you may call `backward()` twice on the same graph. In the second pass, the gradients of *results* have to start at 0.0 again, while *leaves* keep what they hold, as in PyTorch. Fix your backward pass so that it does both.
+# Adding creates a new problem, because you may call `backward()` twice on the same graph. In the second pass, the gradients of *results* have to start at 0.0 again, but *leaves* keep their gradients, as in PyTorch. Fix your backward pass so that it does both.
 
 # %% tags=["exercise"]
 def backward(result):
@@ -46,7 +46,7 @@ y = b + b * x
 autolab.explore(y)
 
 # %% [markdown]
-# Now the gradient of `x` is 25, which is correct. Let's break the engine once more, this time by leaving out the order, so that every Value sends as soon as something arrives. Make your prediction, and then step to the place where a contribution comes too late.
+# Now the gradient of `x` is 25, which is correct. Let's break the engine once more, this time by leaving out the order. Then every Value sends its gradient as soon as a contribution arrives. Make your prediction, and then step to the place where a contribution comes too late.
 
 # %% tags=["predict"]
 q5 = predict("04.q5")
@@ -70,6 +70,6 @@ wrong
 q5.reveal(x.grad)
 
 # %% [markdown] tags=["keep"]
-# In the first broken engine `x.grad` was 3 instead of 6, and in the second one it was 30 instead of 25.
+# In the first broken engine `x.grad` was 3 instead of 6, and in the second broken engine it was 30 instead of 25.
 #
-# **Takeaway:** add the contributions, and go through the graph in a topological order. If you leave out one of the two, the numbers are wrong, and there is no error message. PyTorch's [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html) accumulates into the leaves in the same way.
+# **Takeaway:** add the contributions, and go through the graph in a topological order. If you forget either of these, the numbers are wrong, and there is no error message. PyTorch's [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html) accumulates into the leaves in the same way.

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section", "explain"]
 # ## 7. A neuron
 #
-# If we only multiply inputs by weights and add the products, the result is always a straight line, so a network couldn't learn anything that is curved. A **neuron** therefore bends its sum. First it adds weighted inputs, and then it applies a curve such as **tanh**, which rises from −1 to 1 and is flat at both ends.
+# If we only multiply inputs by weights and add the products, the result is always a straight line, so a network can't learn a curve. That is why a **neuron** bends its sum. First it adds weighted inputs, and then it applies a curve such as **tanh**, which rises from −1 to 1 and is flat at both ends.
 
 # %% tags=["picture"]
 places = np.linspace(-4, 4, 81)
@@ -40,7 +40,7 @@ neuron = (w1 * x1 + w2 * x2 + bias).tanh()
 autolab.explore(neuron)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a new operation is a number and its local derivatives, and nothing else in the engine changes. If a neuron is on a flat part of its curve, it is **saturated**: almost no gradient passes through it, so it can't learn.
+# **Takeaway:** a new operation only needs a result and its local derivatives, and nothing else in the engine changes. If a neuron is on a flat part of its curve, it is **saturated**: almost no gradient passes through it, so it can't learn.
 # PyTorch also lets you [add operations of your own](https://docs.pytorch.org/docs/stable/notes/extending.html).
 
 # %% [markdown] tags=["open"]

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 8. Arrays
 #
-# A network has thousands of numbers, and one object for each number would be slow. But nothing stops us from using a NumPy **array**, a table of numbers, as `data`, because your rules hold for every number in it. Only one thing is new, and that is **broadcasting**: if the shapes differ, NumPy repeats the smaller array, for example a row that is added to every row of a table.
+# A network has thousands of numbers, and one object for each number would be slow. But we can also use a NumPy **array**, that is, a table of numbers, as `data`, because your rules work for every number in the table. Only one thing is new, namely **broadcasting**: if the shapes differ, NumPy repeats the smaller array, for example a row that is added to every row of a table.
 
 # %% tags=["predict"]
 q7 = predict("04.q7")
@@ -18,7 +18,7 @@ q7.reveal(raised)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.8: back to its shape
 #
-# If a number was repeated, it has several paths to the result, and paths add up. So take the array `sent` and sum it over everything that broadcasting has repeated, until it has the shape `shape`. Broadcasting can repeat in two ways, because it adds axes in front, and it stretches axes of size 1.
+# If a number was repeated, it has several paths to the result, and the gradients along these paths are added. So take the array `sent` and sum it over everything that broadcasting has repeated, until it has the shape `shape`. Broadcasting can repeat an array in two ways: it adds axes in front, and it stretches axes of size 1.
 
 # %% tags=["exercise"]
 def fit(sent, shape):
@@ -27,7 +27,7 @@ def fit(sent, shape):
 check("04.8", fit)
 
 # %% [markdown]
-# Now `share` can bring each contribution to the shape of its parent. It also learns something new, namely that a local derivative may be a *function*. We need this for the **matrix product**. A table with all of its derivatives would be huge, but we never need the table itself. We only need the table times a gradient, and that is just another matrix product. So we keep one function for each operand, which computes this product.
+# Now `share` can give each contribution the shape of its parent. There is one more new feature, because a local derivative may now be a *function*. We need this for the **matrix product**. A table with all of its derivatives would be huge, but we never need the table itself. We only need the product of the table and a gradient, and this product is just another matrix product. So for each operand we store a function that computes it.
 
 # %% tags=["code"]
 fit = use("04.8", fit)
@@ -62,5 +62,5 @@ loss = cross_entropy((table @ weights + row).tanh(), np.array([0, 1]))
 autolab.explore(loss)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a gradient has the shape of its value, so whatever was repeated is summed.
+# **Takeaway:** a gradient has the same shape as its value, so if a value was repeated, its contributions are summed.
 # PyTorch on [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html).

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 9. Train a network with your engine
 #
-# Your engine is complete, so let's find out whether it can learn to read digits. The network is smaller than the one in lesson 1: it has two layers and no convolutions, and the pictures have 10 by 10 pixels. So there are $100 \cdot 30 + 30 + 30 \cdot 10 + 10 = 3{,}340$ numbers instead of 78,010. Nevertheless it learns all ten digits, with nothing but your engine.
+# Your engine is complete, so let's find out whether it can learn to read digits. The network is smaller than the one in lesson 1: it has two layers and no convolutions, and the pictures have 10 by 10 pixels. So there are $100 \cdot 30 + 30 + 30 \cdot 10 + 10 = 3{,}340$ numbers instead of 78,010. Even so, it learns all ten digits with nothing but your engine.
 
 # %% tags=["code"]
 from autolab.lessons.hand import my_digit
@@ -33,7 +33,7 @@ q8 = predict("04.q8")
 q8
 
 # %% [markdown]
-# The training loop is the one from lesson 1: forward, clear, backward, step. An **epoch** is one round through all images, and a **batch** is the small group of images that one step uses. The whole training takes about five seconds.
+# We use the training loop from lesson 1: forward, clear, backward, step. In one **epoch** the loop goes through all images once, and a **batch** is the small group of images that one step uses. The whole training takes about five seconds.
 
 # %% tags=["code", "picture"]
 losses = []
@@ -55,7 +55,7 @@ axes = autolab.viz.plot_losses({"your engine": losses}, log=True)
 q8.reveal()
 
 # %% [markdown] tags=["explain"]
-# Before the training, the network could only guess, but now it reads nine out of ten digits that it has never seen. Let's look at some of those that it misreads, and ask whether you would have read them correctly.
+# Before the training, the network could only guess, but now it reads nine out of ten digits that it has never seen. Let's look at some digits that it misreads. Would you have read them correctly?
 
 # %% tags=["picture", "cover"]
 says = network(Value(unseen)).data.argmax(axis=1)
@@ -64,7 +64,7 @@ axes = plots.images(unseen[misread].reshape(-1, 1, 10, 10),
                     [f"{answers[i]}, read as {says[i]}" for i in misread], columns=5)
 
 # %% [markdown] tags=["explain"]
-# You may wonder whether your gradients are also correct. To find out, we take your digit from lesson 1, let your engine compute the gradients, and let autolab compute the same network with its own engine.
+# You may wonder whether your gradients are also correct. To find out, we take your digit from lesson 1 and compute the gradients twice. First your engine computes them, and then autolab's own engine computes them for the same network.
 
 # %% tags=["code"]
 image, label = my_digit()
@@ -93,15 +93,15 @@ explorer.to_html("my_engine.html", title="My engine, and a digit")
 explorer
 
 # %% [markdown] tags=["explain"]
-# This is your engine at work on your digit. Your network may misread it, as it misreads the 7 that comes with the course. That is no surprise, because it still misreads about one digit in ten. But the gradients are correct, so more images and more training can improve it. The cell also writes `my_engine.html`, a page that needs neither Python nor the internet, so you can show it to a friend.
+# This is your engine at work on your digit. Your network may misread your digit, just as it misreads the 7 that comes with the course. This isn't surprising, because the network still misreads about one digit in ten. But the gradients are correct, so more images and more training can improve it. The cell also writes `my_engine.html`, a page that needs neither Python nor the internet, so you can show it to a friend.
 
 # %% tags=["progress"]
 progress("04")
 
 # %% [markdown] tags=["keep", "further"]
-# **Takeaway:** with one run forward and one run back, the engine knows the slope of the loss for every number.
+# **Takeaway:** with one forward pass and one backward pass, the engine computes the gradient of the loss with respect to every number.
 # PyTorch trains [in the same way](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html).
 #
 # ## Going further
 #
-# Where in autolab's engine are the functions that you have just written? In [Read autolab's engine](more/04_read_autolab.ipynb) you find each of them, and you answer review questions about your own engine.
+# Where in autolab's engine are the functions that you have just written? In [Read autolab's engine](more/04_read_autolab.ipynb) you look up each of these functions, and you answer review questions about your own engine.
