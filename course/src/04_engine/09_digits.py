@@ -33,7 +33,7 @@ q8 = predict("04.q8")
 q8
 
 # %% [markdown]
-# We use the training loop from lesson 1: forward, clear, backward, step. In one **epoch** the loop goes through all images once, and a **batch** is the small group of images that one step uses. The whole training takes about five seconds.
+# The training loop is the one from lesson 1: forward, clear, backward, step. In one **epoch** the loop goes through all images once, and a **batch** is the small group of images that one step uses. The whole training takes about five seconds.
 
 # %% tags=["code", "picture"]
 losses = []
