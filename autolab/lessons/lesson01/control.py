@@ -77,7 +77,7 @@ one_sided = Exercise(
         Mistake(
             {"cut": "flag"},
             "The gradient reaches the right side. But you have switched off the caller's tensor for good, because the "
-            "teacher's requires_grad is False afterwards. Cut only this one use of it.",
+            "teacher's requires_grad is False afterwards. Cut only this one use of the tensor.",
         ),
         Mistake({"reduce": "sum"}, "Your loss is the sum of the squares. Return their mean."),
     ),
@@ -126,7 +126,7 @@ rows = Exercise(
     avoid=dict.fromkeys(
         ("jacobian", "jacrev", "jacfwd", "vmap"),
         "The numbers are right, but a function of the library does the work. Build the table with nothing but "
-        "backward(gradient=…), because that is what the library does inside.",
+        "backward(gradient=…), as the library does inside.",
     ),
     cases=(
         Case("f(x) = x * x, x = [1., 2., 3.]", lambda: (lambda x: x * x, leaf([1.0, 2.0, 3.0]))),
@@ -211,7 +211,7 @@ twice = Exercise(
     title="Which ones fail the second time",
     **asked_of(FREES),
     hints=(
-        "The second backward() raises an error if a saved tensor is missing. So ask for each expression whether its "
+        "The second backward() raises an error if a saved tensor is missing. For each expression, ask whether its "
         "gradient needs a value.",
         "Write down the derivative of each expression. If x or the result appears in it, something was saved.",
         "dir(y.grad_fn) lists the saved values under names that begin with _saved_. Plain shapes are not freed.",
@@ -300,7 +300,7 @@ in_place = Exercise(
         Mistake(
             lambda x: softplus(x, "in place"),
             "exp saved its result for the gradient, and you still change the result in place before backward() "
-            "uses it. no_grad() and detach() don't help, because they stop the recording but not the counting of changes.",
+            "uses it. no_grad() and detach() don't help, because they stop the recording, but changes are still counted.",
         ),
         Mistake(
             lambda x: (x + 1).exp().log(),

@@ -27,4 +27,4 @@ axes = plots.tangent(loss_of, at=3.0, slope=4.0, span=(-1.5, 4.5))
 # The last lines of the cell find the same slope without any nudge. `requires_grad=True` announces that we will ask for the slope with respect to `w`, and `backward()` computes it and stores it in `w.grad`. For one number this saves hardly any work. For a network it makes all the difference, as you will see next.
 #
 # **Takeaway:** the slope tells you in which direction to change a number, and how much that helps.
-# PyTorch introduces it in [a gentle introduction to autograd](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).
+# Read more: PyTorch's tutorial [A gentle introduction to autograd](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).

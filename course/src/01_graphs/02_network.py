@@ -69,4 +69,4 @@ autolab.blame(F.cross_entropy(network(pixels), label), {"your digit": pixels})
 # One call of `backward()` found 78,010 slopes, and it took about as long as running the network a few times. The next sections show step by step how that is possible.
 #
 # **Takeaway:** for every number, the gradient tells you how much the loss changes if you nudge that number.
-# PyTorch on [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html).
+# Read more: PyTorch's page on [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html).

@@ -31,4 +31,4 @@ LossLandscape(valley, {"w": w, "b": b}, optimizers=["SGD"], lr=0.07, steps=30)
 # Here $\bar w$ is short for the gradient of the loss with respect to $w$, and $\eta$ is the **learning rate**, which is called `lr` in code. If the learning rate is too large, the step overshoots the valley and the loss goes up. In the direction of $b$ this happens above $\eta = 0.125$.
 #
 # **Takeaway:** subtract a small multiple of the gradient from each number, and the loss falls.
-# PyTorch on [SGD](https://docs.pytorch.org/docs/stable/generated/torch.optim.SGD.html), which does exactly this.
+# Read more: PyTorch's page on [SGD](https://docs.pytorch.org/docs/stable/generated/torch.optim.SGD.html), which does exactly this.

@@ -39,12 +39,12 @@ explorer.ask("x", "grad", id="01.a1")
 explorer
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Step 1 is the **forward pass**, which computes the value of `z`. Because an input requires a gradient, it also leaves a node behind. The following steps are the **backward pass**, in which gradients flow from the result back to the inputs. The backward pass starts with $\bar z = 1$, because the slope of a number with respect to itself is 1.
+# **Why.** Step 1 is the **forward pass**, which computes the value of `z`. Because an input requires a gradient, this step also records a node. The following steps are the **backward pass**, in which gradients flow from the result back to the inputs. The backward pass starts with $\bar z = 1$, because the slope of a number with respect to itself is 1.
 #
 # For a product $z = a \cdot b$ the rule is $\bar a = \bar z \cdot b$ and $\bar b = \bar z \cdot a$. In this picture both factors are `x`, so two arrows connect `x` with the node, and a gradient flows back along each of them. The two gradients are added, and the sum is $2x$, as you would expect. The node saved both factors in the forward pass, because the rule needs them later. You can see that in the picture if you open the menu `⋯` and choose *Memory*.
 #
 # **Takeaway:** the graph is written while you compute, with one node for each operation.
-# PyTorch explains it in [how autograd encodes the history](https://docs.pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes-the-history).
+# Read more: PyTorch's page on [how autograd encodes the history](https://docs.pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes-the-history).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.1: from a picture to code

@@ -23,7 +23,7 @@ q3.reveal(kept)
 # The flag `requires_grad` spreads forward: a result requires a gradient as soon as one of its inputs does. If you compute with plain data only, no graph is recorded at all.
 #
 # **Takeaway:** first compute the starting values, and only then ask for their gradient.
-# PyTorch on [`is_leaf`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html).
+# Read more: PyTorch's page on [`is_leaf`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.2: a weight that keeps its gradient

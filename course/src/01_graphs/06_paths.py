@@ -43,7 +43,7 @@ axes = plots.modes(inputs=4)
 # If we worked from the inputs to the result, we would need one pass for each of the 78,010 parameters. From the result back to the inputs, one pass is enough for all of them, because a network has a single result, its loss. This way of working is called **reverse mode**, or backpropagation.
 #
 # **Takeaway:** multiply along each path and add over the paths; `backward()` does this with one visit to each node.
-# PyTorch shows the same in [a gentle introduction to autograd](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).
+# Read more: PyTorch's tutorial [A gentle introduction to autograd](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.3: sum over the paths

@@ -44,7 +44,7 @@ q7.reveal(x)
 # In gradient descent, however, each step needs the gradient of *its own* loss. So we clear the gradient in every step, with `w.grad = None` or `w.grad.zero_()`. The right moment is after the step has used it, and before the next `backward()`. If you clear it between `backward()` and the step, the step subtracts zero and nothing moves.
 #
 # **Takeaway:** `backward()` adds to `.grad`, so clear the leaves once in every step.
-# PyTorch on [why gradients are zeroed](https://docs.pytorch.org/tutorials/recipes/recipes/zeroing_out_gradients.html).
+# Read more: PyTorch's page on [why gradients are zeroed](https://docs.pytorch.org/tutorials/recipes/recipes/zeroing_out_gradients.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.4: a loop that overshoots

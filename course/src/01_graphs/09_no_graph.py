@@ -23,4 +23,4 @@ print("with no_grad():", w)
 # In section 2 you met another way to leave the graph. `probabilities.detach()` returns a tensor with the same numbers but without a graph, and you need it if you only want to look at the numbers, for example in a plot.
 #
 # **Takeaway:** change weights in place, under `no_grad()`. There are further ways to keep something out of the graph, and [Ways to leave the graph](more/01_ways_out.ipynb) compares them.
-# PyTorch on [locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).
+# Read more: PyTorch's page on [locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).

@@ -56,4 +56,4 @@ q29.reveal()
 # **Why.** Both loops find the same line, because they compute the same gradients and take the same steps. `optimizer.zero_grad()` clears the two leaves that we handed over, and nothing else has to be cleared. The loss falls quickly at first, and later it levels off at about 0.01, since no line can pass through all the noise in the points. The line is also a little off $1 + 2x$ for the same reason, because the noise has moved the best line.
 #
 # **Takeaway:** a training loop repeats four steps, which are forward, clear, backward and step.
-# PyTorch on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).
+# Read more: PyTorch's page on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).

@@ -40,7 +40,7 @@ print(f"other digits read correctly: {right_before} of 180 before, {right_after}
 axes = plots.chances({"before": before, "after": after}, title=f"your {pad.label}")
 
 # %% [markdown] tags=["explain"]
-# After forty steps with one image, the probability of the shipped 7 has risen from 0.2 % to 21 %. That is more than for any other digit, so the network now reads it. This is the answer to the question of this lesson: you change *all* 78,010 numbers, each a little, and the gradient says by how much. So no single number was wrong.
+# After forty steps with one image, the probability of the shipped 7 has risen from 0.2 % to 21 %. That is more than for any other digit, so the network now reads it. This is the answer to the question of this lesson: you change *all* 78,010 numbers, each a little, and the gradient says by how much. So no single number was to blame.
 #
 # But look at the other digits, too. Before the training, the network read 177 of the 180 correctly. Now that it has learned the shipped 7, it reads only 149. It has *forgotten* some of what it knew, because nothing in your loss asked it to keep that. If you try `lr=0.01`, the steps are so long that it forgets nearly everything, which you will prevent in lesson 3.
 #
@@ -58,7 +58,7 @@ progress("01")
 
 # %% [markdown] tags=["keep", "further"]
 # **Takeaway:** networks learn by repeating a few simple steps: compute the loss, clear, call `backward()`, and take a small step down. [Lesson 2](02_gpu.ipynb) makes it fast, and [lesson 3](03_finetuning.ipynb) teaches the network your handwriting, without forgetting the other digits.
-# PyTorch shows a [whole training](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html).
+# Read more: PyTorch's tutorial on [training a model](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html).
 #
 # ## Going further
 #

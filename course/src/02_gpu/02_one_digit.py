@@ -69,4 +69,4 @@ DeviceExplorer(one_and_many)
 # Don't take the factor of eight literally, because the modelled CPU spends only 2 µs on each call. When we measured the same step with PyTorch on a real CPU, it took 1.4 to 2.2 ms instead of 0.33 ms. Compared with such a CPU, the modelled GPU would still be slower with one digit, but by a factor of less than two.
 #
 # **Takeaway:** every launch costs the same, so give each launch a lot to do.
-# PyTorch on [tuning performance](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).
+# Read more: PyTorch's page on [tuning performance](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).

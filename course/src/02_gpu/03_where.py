@@ -98,7 +98,7 @@ in_words("02.w1")
 # ```
 #
 # **Takeaway:** `.to()` changes a module but copies a tensor, and all operands of an operation must be on the same device.
-# PyTorch on [`Tensor.to`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html) and
+# Read more: PyTorch's pages on [`Tensor.to`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html) and
 # [`Module.to`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to).
 
 # %% [markdown] tags=["exercise"]

@@ -54,7 +54,7 @@ in_words("02.w2")
 # If you write `torch.tensor([1.0, 2.0], device=device, requires_grad=True)` instead, the tensor is a leaf on every device, because it is created there and never moved.
 #
 # **Takeaway:** choose the device first and set `requires_grad` afterwards, because the copy of a tensor that requires a gradient is not a leaf.
-# PyTorch on [`is_leaf`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html), which shows the same example.
+# Read more: PyTorch's page on [`is_leaf`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html), which shows the same example.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.3: a weight on the device

@@ -47,7 +47,7 @@ DeviceExplorer(queue)
 # The host also waits whenever it needs a number from the GPU, for example in `.item()`, `.cpu()`, `print(t)` or `if t > 0`. Suppose you time each line of a loop without synchronising. Then the first line that needs a number looks slow, although it only waits for the work of the lines before it.
 #
 # **Takeaway:** your code only puts the GPU's work into a queue, so synchronise before you read the clock, both at the start and at the end.
-# PyTorch on [asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution).
+# Read more: PyTorch's page on [asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution).
 #
 # If you trusted the first clock, you were picturing the engine below, in which the host waits for every operation. Change the program until both engines print about the same time. To find the right place for your change, ask yourself what is still in the queue when the clock is read.
 

@@ -61,7 +61,7 @@ plt.show()
 # In this model, the GPU is almost three times as fast as the CPU in this training. In [When a GPU is fast](more/02_speed.ipynb), you will find work for which the GPU is fifteen times as fast. There are two reasons for the difference: `loss.item()` makes the host wait in every step, and 64 small digits don't give each kernel much to do. Larger batches would need less time per digit. But they also mean fewer steps per epoch, so you would have to look for a new learning rate.
 #
 # **Takeaway:** move the model once, and move each batch where you use it, because the device changes the time but not the training.
-# PyTorch on [`DataLoader`](https://docs.pytorch.org/docs/stable/data.html) and
+# Read more: PyTorch's pages on [`DataLoader`](https://docs.pytorch.org/docs/stable/data.html) and
 # [reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html).
 #
 # And how does the trained network read your digit? Remember that none of the 1,437 digits is in your handwriting.

@@ -77,7 +77,7 @@ q10.reveal(left)
 # **Why.** `del` removes a name, not a tensor. The loss refers to its node, this node refers to the node before it, and so on. So a single number keeps its whole graph in memory, and a list of losses keeps a graph for every loss. To free the memory, let go of the *end* of the graph: use `loss.item()` or `loss.detach()`, or let the function return. `torch.cuda.empty_cache()` doesn't help here, because it only gives back memory that isn't in use.
 #
 # **Takeaway:** most of the memory holds the tensors that the graph has saved for the batch. If you free the end of the graph, these tensors are freed too.
-# PyTorch on [memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management).
+# Read more: PyTorch's page on [memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.11b: an evaluation that fills the memory

@@ -24,7 +24,7 @@ check("02.14", train_lenet)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** a training program consists of a model, an optimizer and a loop, and only two lines of it name the device.
-# PyTorch on [building a network](https://docs.pytorch.org/tutorials/beginner/basics/buildmodel_tutorial.html).
+# Read more: PyTorch's page on [building a network](https://docs.pytorch.org/tutorials/beginner/basics/buildmodel_tutorial.html).
 
 # %% [markdown] tags=["end"]
 # ## Your result, and a page to show

@@ -90,7 +90,7 @@ game.try_(mine)
 # **Why.** Line 2 reads `model.parameters()` only once, so the optimizer still holds the parameters of the old head, and nothing tells it about the new head. There is no error and no warning. The loss falls anyway, because the body adapts to a random head. The freeze panel above noticed the mistake, because it compares the network with the optimizer.
 #
 # **Takeaway:** first replace the head, then build the optimizer, and expect a first loss near the logarithm of the number of classes.
-# PyTorch on [`nn.Module`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html).
+# Read more: PyTorch's page on [`nn.Module`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.2: a new head for any network

@@ -87,7 +87,7 @@ q25.reveal(goes_through)
 # **Read the table.** `requires_grad = False` only affects the weights of the layer itself. `no_grad()` and `detach()` cut the path, so the layers before the cut get no gradient. `eval()` doesn't change any of this, because it has nothing to do with gradients. The next section shows why you still need it.
 #
 # **Takeaway:** freezing saves work only if you begin with the first layer, because a frozen layer in the middle still passes gradients on.
-# PyTorch on [`requires_grad`, `no_grad()` and `eval()`](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).
+# Read more: PyTorch's page on [`requires_grad`, `no_grad()` and `eval()`](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.3: who gets a gradient

@@ -53,7 +53,7 @@ FreezePanel(model)      # change the modes until no warning is left
 # There is one more trap, because `model.train()` changes the mode of *every* module. Many training loops call `model.train()` at the start of each epoch, and this call undoes your `eval()`. The panel warns you when this happens.
 #
 # **Takeaway:** freeze the weights with `requires_grad` and the statistics with `eval()`, and repeat `eval()` after every `model.train()`.
-# PyTorch on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html).
+# Read more: PyTorch's page on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.5: train mode, except for what is frozen

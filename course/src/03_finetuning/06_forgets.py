@@ -63,7 +63,7 @@ plt.show()
 # **Why.** The network learned the old digits from about seven hundred images. Fifty of these images are enough to keep most of this knowledge, because the network doesn't have to learn it again. The images only have to raise the loss whenever a step would destroy the knowledge. If you no longer have the old images, you can take smaller steps or freeze layers, as in section 3. Then measure how much the network forgets, because otherwise you won't notice it.
 #
 # **Takeaway:** a network forgets a task when its batches no longer contain it, so rehearse the old task and measure it too.
-# PyTorch on [data sets and loaders](https://docs.pytorch.org/docs/stable/data.html).
+# Read more: PyTorch's page on [data sets and loaders](https://docs.pytorch.org/docs/stable/data.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.13: a rehearsal of each

@@ -79,7 +79,7 @@ plt.show()
 # Also look at the validation curves. If the validation loss begins to rise while the training loss still falls, the network is learning *these* images by heart, which is called **overfitting**.
 #
 # **Takeaway:** a few rotated and shifted examples, mixed with images of all digits, are enough to teach the network your handwriting.
-# PyTorch on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html).
+# Read more: PyTorch's page on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.15: a network for your own drawings

@@ -63,4 +63,4 @@ autolab.explore(loss)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** a gradient has the same shape as its value, so if a value was repeated, its contributions are summed.
-# PyTorch on [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html).
+# Read more: PyTorch's page on [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html).

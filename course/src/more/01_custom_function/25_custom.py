@@ -161,7 +161,7 @@ check("01.12b", MyReLU)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** a backward returns the arriving gradient times the local derivative, and `gradcheck` tells you whether it is correct, because a falling loss doesn't.
-# PyTorch on [custom functions](https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd) and
+# Read more: PyTorch's pages on [custom functions](https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd) and
 # [`gradcheck`](https://docs.pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html).
 
 # %% tags=["progress"]

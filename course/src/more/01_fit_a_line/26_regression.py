@@ -177,7 +177,7 @@ axes = autolab.viz.plot_losses(runs, log=True)
 q28.reveal(rises)
 
 # %% [markdown]
-# Here are two steps of each loop on a smaller loss, compared with each other. The differences are lit in both graphs, and *First difference* takes you to the place where they begin.
+# Here are two steps of each loop on a smaller loss, side by side. The differences are highlighted in both graphs, and *First difference* takes you to the place where they begin.
 
 # %% tags=["picture"]
 def two_steps(clear):
@@ -200,7 +200,7 @@ autolab.compare(two_steps(True), two_steps(False), ("cleared", "not cleared")).s
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** every training loop has the same four parts, whether you or an optimizer does them: forward, clear, `backward()`, step.
-# PyTorch on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).
+# Read more: PyTorch's page on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).
 
 # %% tags=["progress"]
 progress("01")

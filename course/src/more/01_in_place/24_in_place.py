@@ -168,7 +168,7 @@ in_words("01.w6")
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** an in-place change only does harm if a node has saved the tensor, and the version counter finds out.
-# PyTorch on [in-place operations](https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd).
+# Read more: PyTorch's page on [in-place operations](https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd).
 
 # %% tags=["progress"]
 progress("01")

@@ -253,7 +253,7 @@ q22.reveal(slope_of_log)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** every run records its own graph; a second pass only fails where saved tensors were freed.
-# PyTorch on [dynamic graphs](https://docs.pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes-the-history) and
+# Read more: PyTorch's pages on [dynamic graphs](https://docs.pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes-the-history) and
 # [`retain_graph`](https://docs.pytorch.org/docs/stable/generated/torch.autograd.backward.html).
 
 # %% tags=["progress"]

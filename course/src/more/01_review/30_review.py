@@ -73,7 +73,7 @@ in_words("01.w2")
 # **Why this matters.** If you believed that only the last path counts, you would build exactly this engine, and it would work for every chain. So a test is only worth something if it contains a case in which a wrong rule gives a wrong number.
 #
 # **Takeaway:** paths add up, passes add up, and only leaves keep their gradient.
-# PyTorch on [how autograd works](https://docs.pytorch.org/docs/stable/notes/autograd.html).
+# Read more: PyTorch's page on [how autograd works](https://docs.pytorch.org/docs/stable/notes/autograd.html).
 
 # %% tags=["progress"]
 progress("01")

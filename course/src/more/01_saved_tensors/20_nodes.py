@@ -118,7 +118,7 @@ print("without the hook:", x.grad)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.7: a hook that clips
 #
-# Very large gradients make a training jump, so people often limit them. Write a hook that keeps every number of the gradient between -1 and 1. The hook receives the arriving gradient, and it returns the gradient that should be passed on.
+# Very large gradients make a training jump, so people often limit them. Write a hook that limits every number of the gradient to the range from -1 to 1. The hook receives the arriving gradient, and it returns the gradient that should be passed on.
 
 # %% tags=["exercise"]
 def clip(grad):
@@ -128,7 +128,7 @@ check("01.7", clip)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** `grad_fn` is the node of a tensor, and a node saves exactly what its rule needs; a hook receives each gradient as soon as it is complete.
-# PyTorch on [saved tensors](https://docs.pytorch.org/docs/stable/notes/autograd.html#saved-tensors).
+# Read more: PyTorch's page on [saved tensors](https://docs.pytorch.org/docs/stable/notes/autograd.html#saved-tensors).
 
 # %% tags=["progress"]
 progress("01")

@@ -125,7 +125,7 @@ check("01.14", centre_rows)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** a shape is a way to read numbers, and if a number is read several times, its gradients are added.
-# PyTorch on [tensor views](https://docs.pytorch.org/docs/stable/tensor_view.html) and
+# Read more: PyTorch's pages on [tensor views](https://docs.pytorch.org/docs/stable/tensor_view.html) and
 # [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html).
 
 # %% tags=["progress"]

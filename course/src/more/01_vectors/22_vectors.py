@@ -167,7 +167,7 @@ print("W.grad =", W.grad)
 print("the outer product of v and x:", torch.outer(v, x))
 
 # %% [markdown] tags=["explain"]
-# **Why.** Row $i$ of $W$ only influences output $i$, and its local derivatives are the numbers in $x$. So most entries of the Jacobian are zero: here 12 of 18, and for a layer with 1,000 inputs and 1,000 outputs all but a million of a billion. However, the gradient needs none of these zeros. Each entry of $\bar W$ is what arrives at its output times its input, $\bar W_{ij} = v_i\, x_j$, so the whole gradient is the outer product of $v$ and $x$.
+# **Why.** Row $i$ of $W$ only influences output $i$, and its local derivatives are the numbers in $x$. So most entries of the Jacobian are zero: here 12 of 18, and for a layer with 1,000 inputs and 1,000 outputs all but a million of a billion. However, the gradient needs none of these zeros. Each entry of $\bar W$ is the gradient arriving at its output, multiplied by its input, $\bar W_{ij} = v_i\, x_j$, so the whole gradient is the outer product of $v$ and $x$.
 #
 # The picture shows this Jacobian as a table. It has a row for each output, and the six weights stand side by side. Each row is $x$, written at the place of its own weights.
 
@@ -224,7 +224,7 @@ check("01.9", jacobian)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** `backward(gradient=v)` computes $v^\top J$, and `v` has the shape of the result.
-# PyTorch on [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html) and
+# Read more: PyTorch's pages on [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html) and
 # [`jacobian`](https://docs.pytorch.org/docs/stable/generated/torch.autograd.functional.jacobian.html).
 
 # %% tags=["progress"]

@@ -229,7 +229,7 @@ check("01.15", learns)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** `detach()` leaves out one use, `no_grad()` a block of code, and `requires_grad_(False)` a leaf; `eval()` leaves out nothing.
-# PyTorch on [locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).
+# Read more: PyTorch's page on [locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).
 
 # %% tags=["progress"]
 progress("01")

@@ -119,5 +119,5 @@ q21.reveal(same)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** two measurements tell you the largest batch, and you can save memory if you recompute values instead of keeping them.
-# PyTorch on [memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management) and
+# Read more: PyTorch's pages on [memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management) and
 # [checkpointing](https://docs.pytorch.org/docs/stable/checkpoint.html).

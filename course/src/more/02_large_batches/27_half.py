@@ -95,7 +95,7 @@ check("02.13", scaled_step)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** compute in `float16`, keep the weights in `float32`, and scale the loss so that small gradients don't become zero.
-# PyTorch on [automatic mixed precision](https://docs.pytorch.org/docs/stable/notes/amp_examples.html).
+# Read more: PyTorch's page on [automatic mixed precision](https://docs.pytorch.org/docs/stable/notes/amp_examples.html).
 
 # %% tags=["progress"]
 progress("02")

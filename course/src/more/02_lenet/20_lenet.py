@@ -54,7 +54,7 @@ print(f"together: {sum(p.numel() for p in model.parameters()):,} parameters")
 # Most parameters are in the head, although most of the computation is in the body. A convolution uses each of its weights at every place of the picture, whereas a linear layer uses each weight only once.
 #
 # **Takeaway:** print the shape after each layer, because you have to tell the first linear layer how many numbers are left.
-# PyTorch on [`Conv2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Conv2d.html), with the formula for the size.
+# Read more: PyTorch's page on [`Conv2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Conv2d.html), with the formula for the size.
 # %% [markdown] tags=["section"]
 # ## 3. The training, on either device
 #

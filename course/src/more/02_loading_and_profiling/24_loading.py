@@ -125,4 +125,4 @@ check("02.6", time_it)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** move whole batches instead of single examples, and pin the memory of data that you move often.
-# PyTorch on [`pin_memory` and `non_blocking`](https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html).
+# Read more: PyTorch's page on [`pin_memory` and `non_blocking`](https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html).

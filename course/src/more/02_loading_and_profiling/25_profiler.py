@@ -107,7 +107,7 @@ check("02.10", bottleneck)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** measure before you change anything, and compare the host's column with the GPU's.
-# PyTorch on [the profiler](https://docs.pytorch.org/tutorials/recipes/recipes/profiler_recipe.html).
+# Read more: PyTorch's page on [the profiler](https://docs.pytorch.org/tutorials/recipes/recipes/profiler_recipe.html).
 
 # %% tags=["progress"]
 progress("02")

@@ -120,4 +120,4 @@ check("02.4", to_array)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** to turn a tensor into an array, write `t.detach().cpu().numpy()`, and for a single number use `t.item()` instead.
-# PyTorch on [`Tensor.numpy`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html).
+# Read more: PyTorch's page on [`Tensor.numpy`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html).

@@ -59,7 +59,7 @@ check("02.5", Noisy)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** register each tensor that belongs to a module as a parameter or a buffer, so that it moves with the module.
-# PyTorch on [`register_buffer`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer).
+# Read more: PyTorch's page on [`register_buffer`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer).
 
 # %% tags=["progress"]
 progress("02")

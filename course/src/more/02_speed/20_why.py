@@ -62,4 +62,4 @@ check("02.1", kernel_time)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** a GPU is fast if there is a lot of work of the same kind, and the time depends on the bytes or the operations, whichever take longer.
-# PyTorch on [tuning performance](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).
+# Read more: PyTorch's page on [tuning performance](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).

@@ -81,7 +81,7 @@ check("02.7", centre)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** every launch costs the same, so use one large operation instead of many small ones.
-# PyTorch on [avoiding unnecessary overhead](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#general-optimizations).
+# Read more: PyTorch's page on [avoiding unnecessary overhead](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#general-optimizations).
 
 # %% [markdown] tags=["section"]
 # ## 3. Review
@@ -119,7 +119,7 @@ q26.reveal(taken)
 # **Why.** `.double()` makes a new tensor of another type, just as `.to(device)` makes a new tensor in another place. So its result isn't a leaf, and the gradient goes on to the tensor in the brackets. The second cell shows the launches again: the first two lines only put work into the queue, and the third line waits for all of it, because it needs a number.
 #
 # **Takeaway:** a conversion is recorded like any other operation, and a line that needs a number waits for the GPU.
-# PyTorch on [asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution).
+# Read more: PyTorch's page on [asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution).
 
 # %% tags=["progress"]
 progress("02")

@@ -155,7 +155,7 @@ check("02.12", average_weighted)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** each replica computes gradients for its part of the batch, and all replicas use the mean of these gradients. This pays off if each part is large.
-# PyTorch on [distributed data parallel](https://docs.pytorch.org/docs/stable/notes/ddp.html).
+# Read more: PyTorch's page on [distributed data parallel](https://docs.pytorch.org/docs/stable/notes/ddp.html).
 
 # %% tags=["progress"]
 progress("02")

@@ -93,7 +93,7 @@ check("03.14", residual)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** a sum passes on the whole gradient, and a bias before a normalisation has no effect.
-# PyTorch on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html); the idea:
+# Read more: PyTorch's page on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html). The idea comes from
 # [He et al., 2016](https://arxiv.org/abs/1512.03385).
 
 # %% [markdown] tags=["section"]

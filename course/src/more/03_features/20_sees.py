@@ -61,4 +61,4 @@ check("03.1", strongest)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** the features measure strokes and curves, and these occur in the new digits too.
-# PyTorch on [`torch.linalg.eigh`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.eigh.html).
+# Read more: PyTorch's page on [`torch.linalg.eigh`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.eigh.html).

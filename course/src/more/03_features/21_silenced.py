@@ -142,7 +142,7 @@ check("03.4", train_head)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** "does not require grad" means that the loss depends on no trained parameter. So unfreeze a parameter instead of setting the flag on the loss.
-# PyTorch on [`requires_grad`](https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad).
+# Read more: PyTorch's page on [`requires_grad`](https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad).
 
 # %% tags=["words"]
 in_words("03.w4")

@@ -170,7 +170,7 @@ check("03.6", freeze_for_good)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** a weight is only frozen for good if `requires_grad` is False *and* `.grad` is None.
-# PyTorch on [`zero_grad`](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html).
+# Read more: PyTorch's page on [`zero_grad`](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html).
 
 # %% tags=["words"]
 in_words("03.w5")

@@ -61,7 +61,7 @@ check("03.7", unfreeze)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** first replace and freeze layers, and build the optimizer last.
-# PyTorch on [`add_param_group`](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.add_param_group.html).
+# Read more: PyTorch's page on [`add_param_group`](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.add_param_group.html).
 
 # %% [markdown] tags=["section"]
 # ## 3. Review
@@ -90,7 +90,7 @@ q26.reveal(arrived)
 # **Why.** A frozen weight is still a factor on the path from the loss to the pixels, so the gradient flows through it. Evaluation mode changes which mean and variance the layer uses, but it doesn't cut the path.
 #
 # **Takeaway:** freezing the weights stops their gradients, but not the gradient that flows through them.
-# PyTorch on [`requires_grad`](https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad).
+# Read more: PyTorch's page on [`requires_grad`](https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad).
 
 # %% tags=["progress"]
 progress("03")

@@ -88,5 +88,5 @@ check("03.8", merge)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** between "head only" and "everything" you can use smaller rates, unfreeze layers later, or add thin matrices.
-# PyTorch on [parameter groups](https://docs.pytorch.org/docs/stable/optim.html#per-parameter-options). Sources: [discriminative rates and gradual unfreezing](https://arxiv.org/abs/1801.06146),
+# Read more: PyTorch's page on [parameter groups](https://docs.pytorch.org/docs/stable/optim.html#per-parameter-options). Sources: [discriminative rates and gradual unfreezing](https://arxiv.org/abs/1801.06146),
 # [LoRA](https://arxiv.org/abs/2106.09685).

@@ -160,7 +160,7 @@ check("03.9", report)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** compare with training from scratch, use several seeds, and report the spread.
-# PyTorch on [reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html).
+# Read more: PyTorch's page on [reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html).
 
 # %% [markdown] tags=["section"]
 # ## 3. Review

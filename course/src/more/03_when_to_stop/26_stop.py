@@ -168,4 +168,4 @@ check("03.10", stop)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** the training loss tells you that the network learns, but only images outside the training tell you when to stop.
-# PyTorch on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html). On early stopping: [Prechelt 1998](https://doi.org/10.1007/3-540-49430-8_3).
+# Read more: PyTorch's page on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html). On early stopping: [Prechelt 1998](https://doi.org/10.1007/3-540-49430-8_3).

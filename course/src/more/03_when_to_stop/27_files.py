@@ -158,7 +158,7 @@ check("03.11", load_body)
 
 # %% [markdown] tags=["keep"]
 # **Takeaway:** leave out the entries that don't fit by their names, and stay strict about all others.
-# PyTorch on [saving and loading](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html) and [`load_state_dict`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict).
+# Read more: PyTorch's pages on [saving and loading](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html) and [`load_state_dict`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict).
 
 # %% tags=["progress"]
 progress("03")
