@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Deep networks
 #
-# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 45 minutes. You take apart the blocks that a ResNet consists of, build ResNet-9 from such blocks, and prepare ResNet-18, a network of eleven million numbers, for five classes of your own.
+# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 45 minutes. You take apart the blocks of a ResNet, and you build ResNet-9 from such blocks. Then you prepare ResNet-18, a network with eleven million numbers, for five classes of your own.
 
 # %% tags=["setup", "colab"]
 

@@ -19,9 +19,9 @@ part = bias / weight
 q22.reveal(part)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Batch normalisation subtracts the mean of each channel. A bias adds the same number to a whole channel, so it becomes part of the mean and is subtracted again. Because it has no effect on the loss, its gradient is 0. The bias that does have an effect is the one *inside* the normalisation.
+# **Why.** Batch normalisation subtracts the mean of each channel. A bias adds the same number to a whole channel, so it becomes part of the mean and is subtracted again. Because it has no effect on the loss, its gradient is 0. Only the bias *inside* the normalisation has an effect.
 #
-# Now let's look at the shortcut, that is, at the sum. We compute twenty layers in a row, first as they are, and then with the input of each layer added to its result:
+# Now let's look at the shortcut, that is, at the sum. We compute twenty layers in a row, first without shortcuts, and then with the input of each layer added to its result:
 
 # %% tags=["predict"]
 q23 = predict("03.q23")
@@ -46,7 +46,7 @@ print(f"length of the gradient of the first layer: {without:.0e} without shortcu
 q23.reveal(ratio)
 
 # %% [markdown]
-# The next picture shows two such layers with one number each. The gradient reaches `h0` along several paths, so step through it and look for the path on which no weight is a factor.
+# The next picture shows two such layers with one number each. The gradient reaches `h0` along several paths. Step through the picture and look for the path on which no weight is a factor.
 
 # %% tags=["picture"]
 h0 = torch.tensor(1.0, requires_grad=True)
@@ -56,9 +56,9 @@ h2 = h1 + torch.tanh(w2 * h1)
 autolab.explore(h2)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Without shortcuts the gradient is a product of twenty local derivatives, and if the factors are small, the product is tiny. With $h + f(h)$ each local derivative is $1 + f'(h)$. So there is one path that has the factor 1 at every layer, and along this path the whole gradient arrives.
+# **Why.** Without shortcuts the gradient is a product of twenty local derivatives, and if the factors are small, the product is tiny. With $h + f(h)$ each local derivative is $1 + f'(h)$. So there is one path that has the factor 1 at every layer, and the whole gradient arrives along this path.
 #
-# PyTorch's ResNets also save memory. Their ReLU works in place, that is, it overwrites the result of the batch normalisation before it.
+# PyTorch's ResNets also save memory. Their ReLU works in place, which means that it overwrites its input, the result of the batch normalisation.
 
 # %% tags=["predict"]
 q35 = predict("03.q35")
@@ -79,7 +79,7 @@ print(f"{given} of {len(list(block.parameters()))} parameters have a gradient")
 q35.reveal(works)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Batch normalisation saves its *input*, and the ReLU doesn't touch it. After a `tanh`, the same ReLU would cause an error, because `tanh` saves its result.
+# **Why.** Batch normalisation saves its *input*, and the ReLU doesn't change this input. After a `tanh`, the same ReLU would cause an error, because `tanh` saves its result.
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.14: add the input
 #

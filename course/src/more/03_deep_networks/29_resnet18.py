@@ -1,9 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 3. The network that everybody uses
 #
-# Let's repeat the same steps with ResNet-18, which you will meet in many tutorials. Its weights were trained on ImageNet, that is, on 1.3 million photographs. They are a file of 45 MB on the internet. If the file is already on your computer, the next cell uses it. Otherwise it continues with random weights and says so. With random weights every step still works, but the answers mean nothing.
+# Let's repeat the same steps with ResNet-18, which you will meet in many tutorials. Its weights were trained on ImageNet, that is, on 1.3 million photographs. They come as a file of 45 MB, which you can download from the internet. If the file is already on your computer, the next cell uses it. Otherwise the cell continues with random weights and tells you so. With random weights every step still works, but the answers mean nothing.
 #
-# To get the file, run `autolab.vision.models.resnet18(weights="DEFAULT")` once in a cell of your own. The file is then kept for all notebooks, and for PyTorch too.
+# To get the file, run `autolab.vision.models.resnet18(weights="DEFAULT")` once in a new cell. After that, all notebooks can use the file, and so can PyTorch.
 
 # %% tags=["predict"]
 q24 = predict("03.q24")
@@ -55,7 +55,7 @@ print(f"loss: {losses[0]:.1f} at first, {losses[-1]:.1f} after 30 epochs")
 FreezePanel(big, optimizer)
 
 # %% [markdown]
-# The next picture shows the whole graph of one training step with one photograph. The seventeen frozen layers ran without leaving anything in the graph. So the backward pass only crosses the last layer, which is the head, and the loss.
+# The next picture shows the whole graph of one training step with one photograph. The seventeen frozen layers have left nothing in the graph. So the backward pass only visits the loss and the last layer, which is the head.
 
 # %% tags=["picture"]
 optimizer.zero_grad()
@@ -67,12 +67,12 @@ autolab.explore(loss, params=dict(big.fc.named_parameters()))
 #
 # Remember the order of the four comments in the cell. Freeze first, so that the new head isn't frozen. Replace the head before you build the optimizer, so that the optimizer holds the new head. Set the mode last, because `train()` and `eval()` only affect the modules that exist at that moment.
 #
-# In older code you often see `resnet18(pretrained=True)`, a loop that freezes everything, and a training with the network in training mode. You can now say what is missing there: the name of the weights, and `eval()` for the frozen statistics.
+# Older code often calls `resnet18(pretrained=True)`, freezes everything in a loop, and then trains with the network in training mode. Now you know what is missing in this code: the name of the weights, and `eval()` for the frozen statistics.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.12: the whole preparation
 #
-# Write `prepare(model, classes, lr)`. It prepares a pretrained network, whose head is called `fc`, so that only the head is trained. For this, the body is frozen, the head is new, and the statistics don't change. The function returns an optimizer that holds the new head and nothing else.
+# Write `prepare(model, classes, lr)`. It prepares a pretrained network, whose head is called `fc`, so that only the head is trained. To do this, it freezes the body, replaces the head, and makes sure that the statistics don't change. The function returns an optimizer that holds only the parameters of the new head.
 
 # %% tags=["exercise"]
 def prepare(model, classes, lr):
@@ -111,7 +111,7 @@ print(f"clock read at once: {1e6 * said:.0f} µs;",
 q36.reveal(said, done)
 
 # %% [markdown] tags=["explain"]
-# **Why.** On the simulated clock, the call returned after 10 µs, although the GPU needed about 100 µs for the layer. The host only launches the work and then goes on. So if you want to measure the layer, call `synchronize()` each time before you read the clock.
+# **Why.** On the simulated clock, the call returned after 10 µs, although the GPU needed about 100 µs for the layer. The host only launches the work and then continues. So if you want to measure the layer, call `synchronize()` each time before you read the clock.
 
 # %% tags=["progress"]
 progress("03")

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # What the features know
 #
-# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 34 minutes. In the lesson you read that the features of a pretrained network are useful even for digits that it has never seen. Here you look at these features yourself, and you train a head on them. On the way you meet a well-known error message, and you test the advice that the internet gives about it.
+# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 34 minutes. In the lesson you read that the features of a pretrained network are useful even for digits that it has never seen. Here you look at these features yourself, and you train a head on them. Along the way you see a well-known error message, and you test the advice that people on the internet give about it.
 
 # %% tags=["setup", "colab"]
 

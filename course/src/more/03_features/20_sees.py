@@ -12,7 +12,7 @@ autolab.viz.plot_filters(untrained.conv1, ax=right, title="conv1, random")
 plt.show()
 
 # %% [markdown]
-# The head receives 64 features, and we can't look at 64 dimensions. Instead we rotate the cloud of features until two directions show as much of it as possible, and look at it from there. This is called **PCA**: we subtract the mean, compute the covariance matrix, and take the eigenvectors with the largest eigenvalues. (An eigenvector is a direction that a matrix only stretches, and its eigenvalue says by how much.)
+# The head receives 64 features, and we can't look at 64 dimensions. Instead we rotate the cloud of features until a flat picture shows as much of its spread as possible. This method is called **PCA**: we subtract the mean, compute the covariance matrix, and take the eigenvectors with the largest eigenvalues. (An eigenvector is a direction that a matrix only stretches, and its eigenvalue says by how much.)
 
 # %% tags=["predict"]
 q10 = predict("03.q10")
@@ -42,9 +42,9 @@ plt.show()
 q10.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Nobody told the network that there is such a digit as a 6. Nevertheless the 6s lie together, because they have strokes and curves in common, and the network has learned to measure strokes and curves. With random weights, the digits are mixed up. Only about a third of the images lie nearest to the centre of their own digit, and a fifth would do so by chance.
+# **Why.** The network was never told that a digit 6 exists. Even so, the 6s lie together, because they have strokes and curves in common, and the network has learned to measure strokes and curves. With random weights, the digits are mixed up. Only about a third of the images lie nearest to the centre of their own digit, and by chance it would be a fifth of them.
 #
-# The picture also shows the limits of these features. The clumps overlap, so straight lines can't separate all of them. [Ways to fine-tune, compared](03_methods.ipynb) measures what this means for a head that is trained alone.
+# The picture also shows the limits of these features. The clumps overlap, so straight lines can't separate them completely. [Ways to fine-tune, compared](03_methods.ipynb) measures how well a head can do if it is trained alone.
 #
 # In symbols, if $X$ contains the centred features of $n$ images, the covariance is $X^\top X/(n-1)$. Its eigenvectors are the directions, and its eigenvalues are the variances along them.
 
@@ -60,5 +60,5 @@ def strongest(features, k):
 check("03.1", strongest)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** the features measure strokes and curves, and these occur in the new digits too.
+# **Takeaway:** the features measure strokes and curves, and the new digits also consist of strokes and curves.
 # Read more: PyTorch's page on [`torch.linalg.eigh`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.eigh.html).

@@ -11,7 +11,7 @@ loss = F.cross_entropy(model(x), y)
 loss.backward()
 
 # %% [markdown]
-# The message says that the loss does not require a gradient. On the internet you can find the advice to change that with `loss.requires_grad = True`, so let's try it.
+# The message says that the loss does not require a gradient. On the internet you can find the advice to set `loss.requires_grad = True`, so let's try it.
 
 # %% tags=["predict"]
 q11 = predict("03.q11")
@@ -35,7 +35,7 @@ print("losses:", *(f"{loss:.2f}" for loss in losses))
 q11.reveal(losses)
 
 # %% [markdown]
-# Now imagine an engine in which the flag really connects the loss with the weights. The next cell gives you such an engine, and on the program below it agrees with the correct engine. Change the program until the results differ, and then name the rule with `game.name("…")`.
+# Now imagine an engine in which the flag really connects the loss with the weights. The next cell gives you such an engine, and for the program below its results are the same as in the correct engine. Change the program until the results differ, and then name the rule with `game.name("…")`.
 #
 # To find the difference, think of ways to cut the path from the loss to the weights. For example, freeze the weight or use `detach()`, and then set the flag.
 
@@ -51,9 +51,9 @@ def mine():
 game.try_(mine)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `loss.requires_grad = True` turns the loss into a leaf. No node leads from it to any weight, so `backward()` fills `loss.grad` and nothing else. The message was right, because a trained parameter was missing. The flag removed the message, but it didn't add the parameter.
+# **Why.** `loss.requires_grad = True` turns the loss into a leaf. No node leads from it to any weight, so `backward()` fills `loss.grad` and nothing else. The message was right, because the loss depended on no trained parameter. The flag removed the message, but it didn't add such a parameter.
 #
-# Now let's use the right order, that is, freeze first and replace the head afterwards. A new layer requires gradients from the beginning. And because the body never changes, its features for an image never change either. So we can store the features and train the head on them.
+# Now let's use the right order, that is, freeze first and replace the head afterwards. A new layer requires gradients from the beginning. Because the body never changes, its features for an image never change either. So we can store the features and train the head on them.
 
 # %% tags=["predict"]
 q12 = predict("03.q12")
@@ -91,9 +91,9 @@ q12.reveal(through_the_body)
 axes = autolab.viz.plot_losses({"training loss of the head": losses})
 
 # %% [markdown] tags=["explain"]
-# **Why.** Each of the 50 images ran through the body once. Without stored features it would be $60 \cdot 50 = 3000$ images.
+# **Why.** Each of the 50 images ran through the body once. Without stored features, $60 \cdot 50 = 3000$ images would run through it.
 #
-# This only works if the body is frozen, if it is in evaluation mode, and if the images are the same in every epoch. If you rotate and shift the images differently in each epoch, for example, the features change in each epoch as well. `finetune.cached_features` stores the features of a whole data set. It raises an error if the body is not frozen or not in evaluation mode.
+# This only works if the body is frozen, if it is in evaluation mode, and if the images are the same in every epoch. For example, if you rotate and shift the images differently in each epoch, the features change in each epoch as well. `finetune.cached_features` stores the features of a whole data set. It raises an error if the body is not frozen or not in evaluation mode.
 
 # %% tags=["predict"]
 q29 = predict("03.q29")
@@ -123,7 +123,7 @@ q29.reveal(found)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.4: fix a head that does not learn
 #
-# `train_head` should train the head `model.fc` and leave the rest of the network frozen. The network arrives in evaluation mode, with its new head in place. This version silences the error instead of fixing its cause, so fix the function.
+# `train_head` should train the head `model.fc` and leave the rest of the network frozen. The network that it receives is in evaluation mode and already has its new head. This version silences the error instead of fixing its cause, so fix the function.
 
 # %% tags=["exercise"]
 def train_head(model, inputs, labels, steps, lr):

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Frozen weights and the optimizer
 #
-# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 40 minutes. Two questions lead through it: can a frozen weight still move, and can an unfrozen weight stay where it is? Both are about the optimizer, so let's first see how optimizers differ.
+# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 40 minutes. It answers two questions: can a frozen weight still change, and can an unfrozen weight stay the same? Both questions are about the optimizer, so let's first see how optimizers differ.
 
 # %% tags=["setup", "colab"]
 

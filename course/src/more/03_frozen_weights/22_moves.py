@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. A race of optimizers
 #
-# Optimizers differ in what they do besides following the gradient. With a **momentum** of 0.9, each step is the rate times the gradient, plus 0.9 of the step before. With a **weight decay** of 0.5, half of the weight is added to its gradient, so the weight is pulled towards zero. Adam has momentum too, and it divides the step of each weight by the recent size of its gradient. Because of this division, the same rate means something else for Adam than for the others. The cell below tries several rates for each optimizer, and reports the rate with which it comes lowest in 30 steps.
+# Optimizers differ in what they do besides following the gradient. With a **momentum** of 0.9, each step is the learning rate times the gradient, plus 0.9 of the step before. With a **weight decay** of 0.5, half of the weight is added to its gradient, so the weight is pulled towards zero. Adam has momentum too, and it divides the step of each weight by the recent size of its gradient. Because of this division, the same rate has a different meaning for Adam than for the other optimizers. The cell below tries several rates for each optimizer. It reports the rate with which the optimizer gets lowest in 30 steps.
 
 # %% tags=["code"]
 ways = {
@@ -27,7 +27,7 @@ for name, make in ways.items():
     print(f"{name:8} at 0.01: {found[0.01]:5.2f}, best rate {best}: {found[best]:.2f}")
 
 # %% [markdown]
-# With a rate of 0.01, Adam comes last by far, but with 0.1 it does about as well as momentum. And if each optimizer gets its best rate, plain SGD comes lowest of all in this valley. So a comparison at a single rate says little about optimizers. Now let the three race in the valley of lesson 1, with Adam at five times the rate of the others, that is, at 0.1. Step through the picture and watch which optimizer overshoots, and which one is still fast where the slope is zero. Then click another starting point or change the rate.
+# With a rate of 0.01, Adam is by far the worst, but with 0.1 it does about as well as momentum. If each optimizer gets its best rate, plain SGD gets lower than the others in this valley. So a comparison at a single rate says little about optimizers. Now let the three optimizers race in the valley of lesson 1. Adam gets five times the rate of the other two, that is, 0.1. Step through the picture and watch which optimizer overshoots, and which optimizer is still fast where the slope is zero. Then click another starting point or change the rate.
 
 # %% tags=["picture"]
 w, b = torch.tensor(4.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
@@ -36,7 +36,7 @@ LossLandscape(lambda: (w - 1) ** 2 + 8 * b ** 2, {"w": w, "b": b},
               optimizers=optimizers, lr=0.02, steps=30)
 
 # %% [markdown]
-# Now we take a single weight, train it for three steps, and then freeze it. The loop still calls `optimizer.step()`, as it would if other weights were trained. Two things can differ: what the loop leaves in `.grad`, and what the optimizer does besides following the gradient.
+# Now we take a single weight, train it for three steps, and then freeze it. The loop still calls `optimizer.step()`, as it would if other weights were trained. What happens then depends on two things: what the loop leaves in `.grad`, and what the optimizer does besides following the gradient.
 
 # %% tags=["predict"]
 q13 = predict("03.q13")
@@ -80,7 +80,7 @@ plots.curves(range(9), shown, xlabel="step", ylabel="w", mark={"frozen from here
 plt.show()
 
 # %% [markdown]
-# Let's step through the moment in which `.grad` is set to zero, but `step()` changes `w` anyway.
+# Let's step through the moment when `.grad` is set to zero, but `step()` changes `w` anyway.
 
 # %% tags=["picture"]
 w = torch.tensor([1.0], requires_grad=True)
@@ -93,7 +93,7 @@ with autolab.record() as still_moving:
 autolab.explore(still_moving)
 
 # %% [markdown]
-# If you believe that a gradient of zero changes nothing, you would build the engine in the next cell. Find a training loop for which it differs from the correct engine, and name the rule with `game.name("…")`. Change one thing at a time, for example the settings of the optimizer, or the way in which the loop clears the gradient.
+# If you believed that a gradient of zero changes nothing, you would build the engine in the next cell. Find a training loop for which it differs from the correct engine, and name the rule with `game.name("…")`. Change one thing at a time, for example the settings of the optimizer, or the way the loop clears the gradient.
 
 # %% tags=["catch"]
 game = autolab.specimens.catch(seed=0, level=3)
@@ -110,11 +110,11 @@ def mine():
 game.try_(mine)
 
 # %% [markdown] tags=["explain"]
-# **Why.** An optimizer doesn't look at `requires_grad`. Instead it checks whether `.grad` is None, and if so, it skips the parameter. But a gradient of *zero* is still a gradient. For example, with momentum the optimizer computes $v \leftarrow 0.9\,v + 0$ and $w \leftarrow w - 0.1\,v$, so $w$ continues to move. With weight decay the step is $w \leftarrow w - 0.1 \cdot (0 + 0.5\,w)$, so each step takes away 5 % of the weight.
+# **Why.** An optimizer doesn't look at `requires_grad`. Instead it checks whether `.grad` is None, and if so, it skips the parameter. But a gradient of *zero* is still a gradient. For example, with momentum the optimizer computes $v \leftarrow 0.9\,v + 0$ and $w \leftarrow w - 0.1\,v$, so $w$ continues to move. With weight decay the step is $w \leftarrow w - 0.1 \cdot (0 + 0.5\,w)$, so each step makes the weight 5 % smaller.
 #
 # Since PyTorch 2.0, `zero_grad()` sets gradients to None by default. Older code calls `zero_grad(set_to_none=False)` or `p.grad.zero_()` instead, and falls into this trap.
 #
-# There is a second trap, which exists in every version. If you freeze a layer between `backward()` and `step()`, the last gradient is still in `.grad`, so it is used once more. If the loop never clears it, it is used in every step.
+# There is a second trap, which exists in every version. If you freeze a layer between `backward()` and `step()`, the last gradient is still in `.grad`, so the optimizer uses it once more. If the loop never clears this gradient, the optimizer uses it in every step.
 
 # %% tags=["code"]
 w = torch.tensor([1.0], requires_grad=True)
@@ -126,7 +126,7 @@ for step in range(3):
     print(w)
 
 # %% [markdown]
-# What about the statistics of batch normalisation? The factor 0.1 in its running averages is also called `momentum`, which suggests an idea: set `momentum = 0` instead of using evaluation mode.
+# What about the statistics of batch normalisation? The factor 0.1 in its running averages is also called `momentum`. So you may have the idea to set `momentum = 0` instead of using evaluation mode.
 
 # %% tags=["predict"]
 q14 = predict("03.q14")
@@ -159,7 +159,7 @@ q14.reveal(same)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.6: frozen for good
 #
-# `freeze_for_good(layer)` is called in the middle of a training. After that, no optimizer may change the layer, whatever its settings are, and whether or not the loop clears the gradients. The version below doesn't achieve this, so fix it. The function doesn't have to return anything.
+# `freeze_for_good(layer)` is called in the middle of a training. After that, an optimizer must not change the layer, whatever the settings of the optimizer are, and whether or not the loop clears the gradients. The version below doesn't achieve this, so fix it. The function doesn't have to return anything.
 
 # %% tags=["exercise"]
 def freeze_for_good(layer):

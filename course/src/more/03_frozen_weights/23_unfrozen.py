@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. A layer that joins late
 #
-# Suppose you have trained the head alone, and now you want `layer3` to learn as well, so you unfreeze it. The optimizer was built earlier, with the parameters that required a gradient at that time.
+# Suppose you have trained the head alone, and now you want `layer3` to learn as well, so you unfreeze it. But you built the optimizer earlier, with the parameters that required a gradient at that time.
 
 # %% tags=["predict"]
 q15 = predict("03.q15")
@@ -35,7 +35,7 @@ print("and given to the optimizer: ", layers_that_move(model, optimizer))
 q15.reveal(moved)
 
 # %% [markdown]
-# There was no error and no warning. However, the freeze panel compares the network with its optimizer, so it can tell you about the problem. In the next picture, the optimizer only holds the head:
+# There was no error and no warning. However, the freeze panel compares the network with its optimizer, so it can tell you about the problem. In the next picture, the optimizer holds only the head:
 
 # %% tags=["picture"]
 FreezePanel(model, torch.optim.SGD(model.fc.parameters(), lr=0.05))
@@ -43,7 +43,7 @@ FreezePanel(model, torch.optim.SGD(model.fc.parameters(), lr=0.05))
 # %% [markdown] tags=["explain"]
 # **Why.** An optimizer trains exactly the parameter objects that it was given. `layer3` receives gradients, but they accumulate unused, because `optimizer.zero_grad()` doesn't know these parameters either.
 #
-# **Three ways that work.** You can build the optimizer last, when all layers are in place. You can also give it all parameters from the beginning, because it skips the frozen ones as long as they have no gradient. Or you can add a group with `add_param_group` when you unfreeze a layer. If a parameter is already in a group, adding it again raises an error, which the next cell shows on purpose:
+# **Three ways that work.** You can build the optimizer last, when all layers are in place. You can also give it all parameters from the beginning, because it skips frozen parameters as long as they have no gradient. Or you can add a group with `add_param_group` when you unfreeze a layer. If a parameter is already in a group, adding it again raises an error, which the next cell shows on purpose:
 
 # %% tags=["code", "raises-exception"]
 optimizer.add_param_group({"params": list(model.layer3.parameters())})
@@ -51,7 +51,7 @@ optimizer.add_param_group({"params": list(model.layer3.parameters())})
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.7: unfreeze, and tell the optimizer
 #
-# Write `unfreeze(layer, optimizer, lr)`, after which the layer is trained. If the layer is new to the optimizer, its rate is `lr`, but if the optimizer already holds it, the rate stays as it is. The function doesn't have to return anything.
+# Write `unfreeze(layer, optimizer, lr)`, which makes sure that the layer is trained from now on. If the layer is new to the optimizer, its rate is `lr`. If the optimizer already holds the layer, its rate doesn't change. The function doesn't have to return anything.
 
 # %% tags=["exercise"]
 def unfreeze(layer, optimizer, lr):
@@ -60,7 +60,7 @@ def unfreeze(layer, optimizer, lr):
 check("03.7", unfreeze)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** first replace and freeze layers, and build the optimizer last.
+# **Takeaway:** replace and freeze layers first, and build the optimizer last.
 # Read more: PyTorch's page on [`add_param_group`](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.add_param_group.html).
 
 # %% [markdown] tags=["section"]

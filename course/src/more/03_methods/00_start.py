@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Ways to fine-tune, compared
 #
-# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 34 minutes. You can train only the head, or you can train everything, and there are three well-known methods in between. Here you learn how they work, and then you compare all of them on the same images. The comparison computes for one to three minutes.
+# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 34 minutes. You can train only the head, or you can train everything, and there are three well-known methods in between. Here you learn how these methods work, and then you compare all methods on the same images. The comparison runs for one to three minutes.
 
 # %% tags=["setup", "colab"]
 

@@ -3,7 +3,7 @@
 #
 # If you train only the head, the body stays as it is. If you train everything at full speed, you may destroy what the body knows before the new head has learned anything. Between these two extremes there are three well-known methods.
 #
-# With **discriminative rates**, layers nearer to the input take smaller steps, because edges are useful for every task. An optimizer accepts a separate rate for each **parameter group**:
+# With **discriminative rates**, layers nearer to the input take smaller steps, because they detect edges, which are useful for every task. An optimizer accepts a separate rate for each **parameter group**:
 
 # %% tags=["code"]
 torch.manual_seed(0)
@@ -64,7 +64,7 @@ print("trained:", trained)
 q16.reveal(trained)
 
 # %% [markdown]
-# The next picture shows the graph of the small adapter. Because the weight of the base is frozen, it appears as data. In the backward pass, look at the gradient that arrives at `A`, which is zero in the first step. `B` gets a gradient different from zero at once, and as soon as `B` has changed, `A` gets one too.
+# The next picture shows the graph of the small adapter. The original weight is frozen, so the graph shows it as data. In the backward pass, look at the gradient that arrives at `A`, which is zero in the first step. `B` gets a nonzero gradient at once, and as soon as `B` has changed, `A` gets a nonzero gradient too.
 
 # %% tags=["picture"]
 loss = adapter(inputs).pow(2).mean()
@@ -73,12 +73,12 @@ autolab.explore(loss, params=dict(adapter.named_parameters()))
 # %% [markdown] tags=["explain"]
 # **Why.** $B$ starts at zero, so $BA = 0$ and the network gives the same answers as before. The training therefore begins with what the network knows. If $A$ started at zero as well, both gradients would stay zero forever, because the gradient of $A$ has the factor $B$, and the gradient of $B$ has the factor $A$.
 #
-# The adapter trains $8 \cdot 64 \cdot 3 \cdot 3 + 64 \cdot 8 = 5120$ numbers instead of $64 \cdot 64 \cdot 3 \cdot 3 = 36864$. So there are fewer numbers to fit with few examples. There is also less to store, because you need only one body and a small file for each task. After the training, the product can be added to the weight, and then the adapter costs no extra time. In this kit, `finetune.merge_lora` does this for you.
+# The adapter trains $8 \cdot 64 \cdot 3 \cdot 3 + 64 \cdot 8 = 5120$ numbers instead of $64 \cdot 64 \cdot 3 \cdot 3 = 36864$. So your few examples only have to determine a small number of parameters. There is also less to store: all tasks share one body, and each task needs only a small file. After the training, you can add the product to the weight, and then the adapter costs no extra time. In this kit, `finetune.merge_lora` does this for you.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.8: merge an adapter
 #
-# The layer computes `x @ weight.T + alpha / r * (x @ A.T @ B.T)`, where `r` is the number of rows of `A`. Write `merge(weight, A, B, alpha)`, which returns a single weight that gives the same results in a plain `Linear` layer. Don't change the frozen weight itself.
+# The layer computes `x @ weight.T + alpha / r * (x @ A.T @ B.T)`, where `r` is the number of rows of `A`. Write `merge(weight, A, B, alpha)`, which returns a single weight. With this weight, a plain `Linear` layer should give the same results. Don't change the frozen weight itself.
 
 # %% tags=["exercise"]
 def merge(weight, A, B, alpha):

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. Which way is best
 #
-# Now let's compare all methods on the same images, with ten images of each new digit and 60 epochs. For comparison we also train the same network from scratch, that is, from random weights. The learning rates were chosen on validation images, with seeds other than the ones used here.
+# Now let's compare all methods on the same images: ten images of each new digit, for 60 epochs. For comparison we also train the same network from scratch, that is, from random weights. The learning rates were chosen with validation images, and with different seeds from the seeds used here.
 
 # %% tags=["predict"]
 q17 = predict("03.q17")
@@ -42,7 +42,7 @@ def adapters():
     return model, [p for p in model.parameters() if p.requires_grad], 0.1, {}
 
 # %% [markdown]
-# `gradual()` hands over the frozen weights, too, so you have to know what the optimizer does with them.
+# `gradual()` hands over the frozen weights too, so you have to know what the optimizer does with frozen weights.
 
 # %% tags=["predict"]
 q27 = predict("03.q27")
@@ -65,7 +65,7 @@ still = changed == 0
 q27.reveal(still)
 
 # %% [markdown]
-# The loop is the same for all methods, and you know every line of it. `CosineAnnealingLR` lowers the rate to zero along half a cosine.
+# The loop is the same for all methods, and you have seen every line of it before. `CosineAnnealingLR` lowers the rate to zero along half a cosine.
 
 # %% tags=["code"]
 def accuracy(model, data):
@@ -130,7 +130,7 @@ plots.curves(range(6, epochs + 1, 6), middle,
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Fifty images are too few to learn both edges *and* digits, but the pretrained body already knows edges. That is why every method that keeps the body and adapts it is better than training from scratch.
+# **Why.** Fifty images are too few to learn both edges *and* digits, but the pretrained body already knows edges. That is why every method that starts with this body and adapts it is better than training from scratch.
 #
 # Training only the head is better than training from scratch, but not by much. The command `python -m benchmarks.finetuning` measured this over five seeds:
 #
@@ -143,14 +143,14 @@ plt.show()
 # | discriminative | 76.6 ± 2.3 | 77,685 |
 # | LoRA | 74.2 ± 0.8 | 16,269 |
 #
-# Head only gains 8 points, which isn't much. In your picture the gain may look larger, because three seeds are few and training from scratch varies most. It can't gain much more, since the features of the new digits overlap and a head can only draw straight borders. This body knows five digits, which is little. If a body was trained on a million photographs instead, a new head is often enough.
+# Head only gains 8 points, which isn't much. In your picture the gain may look larger, because you only have three seeds and training from scratch varies most. A new head can't gain much more, because the features of the new digits overlap and a head can only draw straight borders. This body only knows five digits. If a body was trained on a million photographs instead, a new head is often enough.
 #
-# Look at the spread as well, because full fine-tuning and discriminative rates differ by 1 point, but each of them varies by 2 or 3 points from seed to seed. **These runs can't tell us which of the two is better.** A single run with one seed would have named a winner anyway. Your last digits may differ from these, because processors add numbers in different orders and training amplifies small differences.
+# Look at the spread as well: full fine-tuning and discriminative rates differ by 1 point, but each of them varies by 2 or 3 points from seed to seed. **These runs can't tell us which of the two is better.** A single run with one seed would have named a winner anyway. The last digits of your results may differ from the table, because processors add numbers in different orders and training amplifies small differences.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.9: an honest number
 #
-# Suppose you have tried several learning rates, each with several seeds. The dicts `validation` and `test` map each rate to a list of accuracies, one for each seed. Write `report(validation, test)`, which chooses a rate and returns `(rate, accuracy)`. The accuracy is the mean over the seeds that you can honestly tell other people to expect.
+# Suppose you have tried several learning rates, each with several seeds. The dicts `validation` and `test` map each rate to a list of accuracies, one for each seed. Write `report(validation, test)`, which chooses a rate and returns `(rate, accuracy)`. The accuracy is a mean over the seeds, and it should be the accuracy that you can honestly tell other people to expect.
 
 # %% tags=["exercise"]
 def report(validation, test):
@@ -165,7 +165,7 @@ check("03.9", report)
 # %% [markdown] tags=["section"]
 # ## 3. Review
 #
-# The last question goes back to lesson 1. You have trained several networks with different seeds, so you may want to average their weights. Let's begin with the sum of two of them, and write it in the most direct way:
+# The last question goes back to lesson 1. You have trained several networks with different seeds, so you may want to average their weights. Let's begin with the sum of two weights, and write it in the simplest way:
 
 # %% tags=["predict"]
 q30 = predict("03.q30")
@@ -185,7 +185,7 @@ except RuntimeError as error:
 q30.reveal(outcome)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Both weights are leaves that require a gradient, and such a leaf must not be changed in place while a graph is recorded. To average networks, compute with their `state_dict()` or under `no_grad()`, because nothing is recorded there.
+# **Why.** Both weights are leaves that require a gradient, and you must not change such a leaf in place while a graph is recorded. To average networks, compute with their `state_dict()` or under `no_grad()`, because then nothing is recorded.
 
 # %% tags=["progress"]
 progress("03")

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # When to stop, and what to save
 #
-# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 40 minutes. Every training has to end at some point, and then something has to be saved. Here you find out which epoch gives the best network, and what a file must contain if you want to continue on another day.
+# This notebook belongs to [lesson 3](../03_finetuning.ipynb) and takes about 40 minutes. Every training has to end at some point, and then you have to save the result. Here you find out which epoch gives the best network, and what you must save in a file if you want to continue on another day.
 
 # %% tags=["setup", "colab"]
 

@@ -44,11 +44,11 @@ plots.curves(range(400), losses, xlabel="epoch", ylabel="loss",
 plt.show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** At first the head learns what all 5s have in common. Later it learns what *these ten* 5s have in common, although other 5s don't share it. Its weights also grow, so its probabilities become more extreme and each mistake on a new image costs more. This is **overfitting**, and the training loss can't show it, because it only measures the training images.
+# **Why.** At first the head learns what all 5s have in common. Later it learns what only *these ten* 5s have in common, which isn't true of other 5s. Its weights also grow, so its probabilities become more extreme and each mistake on a new image costs more. This is **overfitting**, and the training loss can't show it, because it only measures the training images.
 #
-# The remedy is **early stopping**, that is, you keep the weights with the best validation loss so far, and stop when the loss hasn't improved for some epochs in a row. This number of epochs is called the **patience**. In this kit, `finetune.EarlyStopping` does all of this for you.
+# The solution is **early stopping**: you keep the weights with the best validation loss so far, and you stop when the loss hasn't improved for several epochs in a row. This number of epochs is called the **patience**. In this kit, `finetune.EarlyStopping` does all of this for you.
 #
-# Now let's train all layers with early stopping. Press *Start* in the dashboard, where you can also pause, change the learning rate, and continue. The cell below waits until the training is over. If you haven't pressed *Start*, it starts the training for you.
+# Now let's train all layers with early stopping. Press *Start* in the dashboard. There you can also pause, change the learning rate, and continue. The cell below waits until the training is over. If you haven't pressed *Start*, it starts the training for you.
 
 # %% tags=["code"]
 torch.manual_seed(0)
@@ -81,7 +81,7 @@ first = dashboard.history.records[0]["val_loss"]
 print(f"validation loss, first epoch and best epoch: {first:.2f}, {stopping.best:.2f}")
 
 # %% [markdown]
-# `dashboard.history.records` contains everything that the dashboard showed. When all layers learn from a few images, the curves go up and down a lot. If the patience is small, the training stops at the first bump, but if it is large, the training continues for a long time without any gain. Try a patience of 3 and of 20, for example.
+# `dashboard.history.records` contains everything that the dashboard showed. When all layers learn from a few images, the curves go up and down a lot. If the patience is small, the training stops at the first bump, but if it is large, the training continues for a long time without any gain. For example, try a patience of 3 and a patience of 20.
 
 # %% tags=["picture"]
 records = dashboard.history.records
@@ -134,7 +134,7 @@ q32.reveal(with_graph)
 # **Why.** `state_dict()` shares its memory with the network, just as `from_numpy()` shares its memory with an array. If you need a copy, use `copy.deepcopy` or save a file. A loss in a list keeps its whole graph alive, so store `loss.item()` instead.
 
 # %% [markdown]
-# Let's return to the stored features `train_x`, from which the head has learned. Could the *body* learn from them as well?
+# Let's return to the stored features `train_x`, which we used to train the head. Could the *body* learn from them as well?
 
 # %% tags=["predict"]
 q28 = predict("03.q28")
@@ -158,7 +158,7 @@ q28.reveal(body, reached)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.10: when to stop
 #
-# Write `stop(losses, patience)`, where `losses` contains the validation loss of each epoch. It returns `(best, last)`, that is, the epoch whose weights are kept and the last epoch that is trained, both counted from 0. The training stops after `patience` epochs in a row that were not better than the best one. An equal loss is not an improvement.
+# Write `stop(losses, patience)`, where `losses` contains the validation loss of each epoch. It returns `(best, last)`, where `best` is the epoch whose weights you keep and `last` is the last epoch of the training. Both are counted from 0. The training stops when `patience` epochs in a row were not better than the best epoch. An equal loss is not an improvement.
 
 # %% tags=["exercise"]
 def stop(losses, patience):
@@ -167,5 +167,5 @@ def stop(losses, patience):
 check("03.10", stop)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** the training loss tells you that the network learns, but only images outside the training tell you when to stop.
+# **Takeaway:** the training loss tells you that the network learns, but only images that aren't used in training tell you when to stop.
 # Read more: PyTorch's page on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html). On early stopping: [Prechelt 1998](https://doi.org/10.1007/3-540-49430-8_3).

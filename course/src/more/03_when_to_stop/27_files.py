@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. What is in a file of weights
 #
-# When you save a network, you usually save its **state dict**. It contains the tensors of the network by name, both parameters and buffers. The file has PyTorch's format, so PyTorch can load what you save here, and you can load what PyTorch has saved.
+# When you save a network, you usually save its **state dict**. It contains the names and the tensors of all parameters and buffers. The file has PyTorch's format, so PyTorch can load the files that you save here, and you can load files from PyTorch.
 
 # %% tags=["code"]
 folder = Path(tempfile.mkdtemp())
@@ -19,7 +19,7 @@ with torch.no_grad():
 print("largest difference of the answers:", apart)
 
 # %% [markdown]
-# Now let's load the same file into a network for ten classes. Everything fits except the head, and `load_state_dict` has an argument `strict=False`.
+# Now let's load the same file into a network for ten classes. Everything fits except the head, so we try the argument `strict=False` of `load_state_dict`.
 
 # %% tags=["predict"]
 q20 = predict("03.q20")
@@ -38,7 +38,7 @@ except RuntimeError as error:
 q20.reveal(outcome)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `strict` is about *names*, that is, about entries that are missing and entries that the network doesn't know. A wrong size, however, is always an error. Each line of the message says three things: the name of the entry, its size in the file ("from checkpoint"), and the size that the network needs.
+# **Why.** `strict` only checks *names*, that is, whether entries are missing and whether there are entries that the network doesn't know. A wrong size, however, is always an error. Each line of the message says three things: the name of the entry, its size in the file ("from checkpoint"), and the size that the network needs.
 #
 # There are three common kinds of such messages, and the next cell produces each of them:
 
@@ -57,9 +57,9 @@ for name, given in attempts.items():
         print(f"{name:27}", ", ".join(kinds))
 
 # %% [markdown] tags=["explain"]
-# **Read the table.** If there is only a size mismatch, the file has another head. If all keys are missing *and* just as many are unexpected, the names have a prefix. Often it is `module.`, which a wrapper for several GPUs adds. If there are a few unexpected keys such as `model` and `epoch`, you have loaded a whole checkpoint, and the state dict is inside it. In the last two cases `strict=False` would silence the error, but it would load nothing at all.
+# **Read the table.** If there is only a size mismatch, the file contains a different head. If all keys are missing *and* just as many are unexpected, the names have a prefix. Often it is `module.`, which a wrapper for several GPUs adds. If there are a few unexpected keys such as `model` and `epoch`, you have loaded a whole checkpoint, and the state dict is inside it. In the last two cases `strict=False` would silence the error, but it would load nothing at all.
 #
-# A file also remembers the device of each tensor. If you load a file from a GPU on a computer without one, you get an error, which the next cell raises on purpose. The GPU is simulated, as in lesson 2, but the file is real.
+# A file also remembers the device of each tensor. If you load GPU tensors on a computer without a GPU, you get an error, which the next cell raises on purpose. The GPU is simulated, as in lesson 2, but the file is real.
 
 # %% tags=["code", "raises-exception"]
 with autolab.cuda.simulate():
@@ -70,7 +70,7 @@ torch.load(folder / "from_gpu.pth")
 print(torch.load(folder / "from_gpu.pth", map_location="cpu"))
 
 # %% [markdown]
-# Now let's go the other way, to the GPU. You have seen all the operations in the next cell before.
+# Now let's move tensors in the other direction, to the GPU. You already know all the operations in the next cell.
 
 # %% tags=["predict"]
 q33 = predict("03.q33")
@@ -139,7 +139,7 @@ same = apart == 0
 q21.reveal(same)
 
 # %% [markdown]
-# If you want to continue later, save the optimizer as well, because its momentum is part of the state of a training. The graph of such a step looks the same as always, since a loaded weight is a leaf like any other.
+# If you want to continue later, save the optimizer as well, because its momentum is part of the state of the training. The graph of the next step looks the same as always, because a loaded weight is a leaf like any other leaf.
 
 # %% tags=["picture"]
 autolab.viz.draw(F.cross_entropy(model(few_x), few_y), rankdir="TB",
@@ -157,7 +157,7 @@ def load_body(model, state):
 check("03.11", load_body)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** leave out the entries that don't fit by their names, and stay strict about all others.
+# **Takeaway:** use the names to leave out the entries that don't fit, and stay strict about all other entries.
 # Read more: PyTorch's pages on [saving and loading](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html) and [`load_state_dict`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict).
 
 # %% tags=["progress"]

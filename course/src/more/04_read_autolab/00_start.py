@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Read autolab's engine
 #
-# This notebook belongs to [lesson 4](../04_engine.ipynb) and takes about 40 minutes. You have built an engine of your own, so you know what an engine has to do, and that makes it easy to read a larger one. In this notebook you look for each of your functions in autolab's engine.
+# This notebook belongs to [lesson 4](../04_engine.ipynb) and takes about 40 minutes. You have built an engine of your own, so you know what an engine has to do, and that makes it easy to read a larger one. In this notebook you find each of your functions in autolab's engine.
 #
-# The notebook starts with the model solution of lesson 4. If you would rather see your own functions beside the engine's, copy them into a cell below the set-up.
+# The notebook starts with the model solution of lesson 4. If you would rather compare your own functions with the engine's functions, copy yours into a cell below the set-up.
 
 # %% tags=["setup", "colab"]
 

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. The parts of the engine
 #
-# The core of autolab's engine has about 2,600 lines, but many of them are explanations. The cell below prints the engine's own list of its files, in the order in which you can read them. After that, we go through the places that you will recognise. You see the code that really runs, because the cells read it from the engine's files.
+# The core of autolab's engine has about 2,600 lines, but many of these lines are explanations. The cell below prints the engine's own list of its files, in the order in which you can read them. After that, we go through the places that you will recognise. The cells read the code from the engine's files, so you see the code that really runs.
 
 # %% tags=["code"]
 from IPython.display import Markdown
@@ -9,20 +9,20 @@ from IPython.display import Markdown
 Markdown(autolab.engine.core.__doc__)
 
 # %% [markdown]
-# **`errors.py`, `dtype.py`, `device.py`, `observe.py` and `grad_mode.py` have no counterpart in your engine.** If you misuse your engine, it computes something anyway. This engine refuses instead, with PyTorch's error message and a note that helps you. It also knows different kinds of numbers, and different devices to keep them on. Your explorer had to watch every change of `grad`, but this engine reports what happens, event by event. And with `no_grad` you can tell it not to record.
+# **`errors.py`, `dtype.py`, `device.py`, `observe.py` and `grad_mode.py` have no counterpart in your engine.** If you misuse your engine, it computes something anyway. This engine refuses instead, with PyTorch's error message and a note that helps you. It also supports different kinds of numbers, and different devices that store them. With your engine, the explorer had to watch every change to a `grad`, but this engine reports each event itself. With `no_grad` you can tell it to record nothing.
 
 # %% tags=["picture"]
 events = "observe.Observer.contribution", "observe.Observer.accumulate"
 beside(None, "errors.fail", *events)
 
 # %% [markdown]
-# **`tensor.py` is your `Value`.** Your `data` is called `_array` here, and your `grad` is called `_grad`. The parents and the rule have moved into a node, so that a result can be deleted while its history stays. Two things are new. A view shares its memory with another tensor, and `requires_grad` tells the engine which tensors need a gradient, so that it computes no others.
+# **`tensor.py` is your `Value`.** Your `data` is called `_array` here, and your `grad` is called `_grad`. The parents and the rule have moved into a node, so that a result can be deleted while its history stays. Two things are new. A view shares its memory with another tensor, and `requires_grad` tells the engine which tensors need a gradient, so it doesn't compute any other gradients.
 
 # %% tags=["picture"]
 beside(Value, "tensor.Tensor")
 
 # %% [markdown]
-# You won't find layers or `eval()` in the core, so what do they change in the graph? Let's take three layers in a row, freeze two of them, and put all of them into evaluation mode.
+# You won't find layers or `eval()` in the core, so how do they affect the graph? Let's take three layers in a row, freeze two of them, and put all of them into evaluation mode.
 
 # %% tags=["predict"]
 q10 = predict("04.q10")
@@ -44,19 +44,19 @@ print("results with a node:", recorded)
 q10.reveal(recorded)
 
 # %% [markdown]
-# **`record.py`, `namespaces.py`, `saving.py` and `node.py` are your `local` and `share`.** You wrote `local` again for each operation. Here, an operation is a record that lists its rules, and the engine finds out from the rules which tensors it has to save. A node keeps your `parents` as its `inputs`. In the backward pass, the function `backward` of a node applies the rule of each operand to the gradient that arrived. `apply_fix` is your `fit`, and it also restores the kind of number.
+# **`record.py`, `namespaces.py`, `saving.py` and `node.py` do the work of your `local` and `share`.** You wrote a new `local` for each operation. Here, an operation is a record that lists its rules, and the engine finds out from the rules which tensors it has to save. A node keeps your `parents` as its `inputs`. In the backward pass, the function `backward` of a node applies the rule of each operand to the gradient that arrived. `apply_fix` corresponds to your `fit`, and it also restores the kind of number.
 
 # %% tags=["picture"]
 beside(share, "node.backward", "node.apply_fix")
 
 # %% [markdown]
-# **`apply.py` and `op.py` are the body of your `add`.** They compute the result and then create an object that remembers. In addition, numbers of different kinds are first converted to one kind, and nothing is recorded if no input requires a gradient.
+# **`apply.py` and `op.py` do the work of your `add`.** They compute the result and then create an object that remembers how it was computed. In addition, they first convert numbers of different kinds to one kind, and they record nothing if no input requires a gradient.
 
 # %% tags=["picture"]
 beside(Value.__add__, "apply.apply", "apply.record", "saving.save")
 
 # %% [markdown]
-# **`backward.py` and `differentiate.py` are your `order` and your `backward`.** `plan` collects the nodes and sorts them by a number that each node received when it was made. From the newest to the oldest is a topological order, because a node is always newer than its inputs. `plan` doesn't call itself, so it also works for very deep graphs. `run` is your loop, and `deliver` is your `+=`. During a pass, the gradients of intermediate results are kept in a dictionary, so nothing has to be reset to 0. In addition, this engine accepts several results at once, calls hooks, and can differentiate its gradients again.
+# **`backward.py` and `differentiate.py` do the work of your `order` and your `backward`.** `plan` collects the nodes and sorts them by a number that each node received when it was made. A node is always newer than its inputs, so the order from newest to oldest is a topological order. `plan` doesn't call itself, so it also works for very deep graphs. `run` corresponds to your loop, and `deliver` corresponds to your `+=`. During a pass, the gradients of intermediate results are kept in a dictionary, so nothing has to be reset to 0. In addition, this engine can start from several results at once, call hooks, and differentiate its gradients again.
 
 # %% tags=["picture"]
 display(beside(order, "backward.plan"))
@@ -95,7 +95,7 @@ print("changed by the second step:", moved)
 q9.reveal(moved)
 
 # %% [markdown]
-# The next two questions are about mistakes that an engine can't notice, so it raises no error. You can try out both of them with your `Value`.
+# The next two questions are about mistakes that an engine can't notice, so it raises no error. You can try both mistakes with your `Value`.
 
 # %% tags=["predict"]
 q11 = predict("04.q11")
@@ -173,7 +173,7 @@ q14.reveal(x.grad)
 q15.reveal(v.grad)
 
 # %% [markdown] tags=["keep", "explain"]
-# **Takeaway:** an engine needs a graph that remembers, local derivatives, an order and a sum, and everything else is there to make it safe and fast.
+# **Takeaway:** an engine needs four things: a graph that remembers, local derivatives, an order and a sum. Everything else makes the engine safe and fast.
 # PyTorch describes [its own engine](https://docs.pytorch.org/docs/stable/notes/autograd.html).
 
 # %% tags=["progress"]
