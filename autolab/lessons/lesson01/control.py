@@ -82,7 +82,7 @@ one_sided = Exercise(
         Mistake({"reduce": "sum"}, "Your loss is the sum of the squares. Return their mean."),
     ),
     hints=(
-        "Which way of leaving the graph cuts one use of one tensor, and leaves everything else as it is?",
+        "Which way of leaving the graph cuts only one use of a tensor, and leaves everything else as it is?",
         "detach() returns a tensor with the same values but without a history.",
         "In the line of the loss, write teacher.detach() instead of teacher.",
     ),

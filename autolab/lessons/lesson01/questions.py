@@ -418,7 +418,7 @@ WORDS = {
     "01.w2": Words(
         "Before backward() `x.grad` is None, and after it `a.grad` is None. What does None mean in each case, and what "
         "would 0 mean?",
-        "For x, nothing has come back yet, so the gradient isn't known. a is not a leaf, so its gradient arrived, was "
+        "For x, no gradient has arrived yet, so it isn't known. a is not a leaf, so its gradient arrived, was "
         "passed on, and was not kept. A 0 would mean that a tiny change there doesn't change the result.",
     ),
     "01.w3": Words(
@@ -464,7 +464,7 @@ WORDS = {
         "Which of detach(), no_grad(), requires_grad_(False) and eval() can lose a gradient that you need? How would you "
         "notice, if there is no error?",
         "detach() loses it for one use, no_grad() for a block of code, and requires_grad_(False) for one leaf. eval() "
-        "loses nothing. You can't get a lost gradient back if you switch on a flag later. And if NumPy or item() took a "
+        "loses nothing. You can't get a lost gradient back by switching on a flag later. And if NumPy or item() took a "
         "number out, its path is missing without a message. So look at .grad after the first backward().",
     ),
     "01.w11": Words(

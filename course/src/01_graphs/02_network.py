@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. A network and its 78,010 numbers
 #
-# Draw a digit from 5 to 9, and tell the pad which digit you meant. If you would rather not draw, keep the 7 that is already there. Then run the next cell, in which the network reads your digit.
+# Draw a digit from 5 to 9, and tell the pad which digit you meant. If you would rather not draw, keep the 7 that is already there. Then run the next cell, and the network reads your digit.
 
 # %% tags=["draw"]
 pad = autolab.DrawDigit(*hand.my_digit())
@@ -21,9 +21,9 @@ axes = plots.digit(pad.image, probabilities, title=f"the network says {guess}")
 hand.save_digit(pad.image, pad.label);          # the next lessons use it
 
 # %% [markdown] tags=["explain"]
-# A **tensor** is an array of numbers, that is, a single number, a row (a vector), a table (a matrix), or something with more dimensions, such as an image. A **network** is a formula that turns one tensor into another. The numbers in the formula that we may choose are its **parameters**, and this network has 78,010 of them.
+# A **tensor** is an array of numbers. It can be a single number, a row (a vector), a table (a matrix), or something with more dimensions, such as an image. A **network** is a formula that turns one tensor into another. Its **parameters** are the numbers in the formula that we can choose, and this network has 78,010 of them.
 #
-# The network's ten outputs go through **softmax**, which turns them into ten probabilities that add up to 1. The loss measures how wrong these are, because it is minus the logarithm of the probability of the right digit. This loss is called **cross-entropy**. If the network were certain and right, it would be 0. The shipped 7 got a probability of 0.0015, so its loss is 6.5. That is no surprise, because the network was never taught a 7. (If it read your digit correctly, draw a messier one and run the cell again.)
+# The network's ten outputs go through **softmax**, which turns them into ten probabilities that add up to 1. The loss measures how wrong these probabilities are: it is minus the logarithm of the probability of the correct digit. This loss is called **cross-entropy**. If the network were certain and correct, the loss would be 0. The 7 that comes with the lesson got a probability of 0.0015, so its loss is 6.5. That is no surprise, because the network was never taught a 7. (If it read your digit correctly, draw a messier one and run the cell again.)
 #
 # Now let's do to the network what we did to $w$. We choose one of its parameters, nudge it up and down, and measure the slope of the loss. The picture then shows the loss for larger changes of this one parameter, while all the others stay as they are.
 
@@ -62,9 +62,9 @@ pixels = image.clone().requires_grad_()
 autolab.blame(F.cross_entropy(network(pixels), label), {"your digit": pixels})
 
 # %% [markdown] tags=["explain", "keep"]
-# All slopes of a result with respect to a tensor together are its **gradient**. It has the same shape as the tensor, with one slope for each number.
+# The slopes of a result with respect to all the numbers in a tensor form the **gradient** of the result with respect to that tensor. The gradient has the same shape as the tensor, with one slope for each number.
 #
-# We can also ask for the gradient with respect to the image instead of the parameters. The last picture shows that gradient, multiplied by the ink of each pixel: where it is green, your ink raised the loss. So you can see which strokes misled the network.
+# We can also ask for the gradient with respect to the image instead of the parameters. The last picture shows that gradient, multiplied by the ink of each pixel. In the green areas, your ink raised the loss, so you can see which strokes misled the network.
 #
 # One call of `backward()` found 78,010 slopes, and it took about as long as running the network a few times. The next sections show step by step how that is possible.
 #

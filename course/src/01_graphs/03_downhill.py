@@ -24,7 +24,7 @@ LossLandscape(valley, {"w": w, "b": b}, optimizers=["SGD"], lr=0.07, steps=30)
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** The picture shows the loss from above, where darker means higher, so the lowest point is at $w = 1$, $b = 0$. Step through the path, and then type the rates 0.11 and 0.13 into the field *rate* to see what a larger step does.
 #
-# The gradient, here $(6, 16)$, points in the direction of **steepest ascent**. This means that of all steps of the same length, a step along the gradient raises the loss the most, and a step in the opposite direction lowers it the most. As you can see in the picture, this **steepest descent** doesn't have to point straight at the goal. It is also only valid nearby, so we take a small step, compute the gradient again, and take the next step. This method is called **gradient descent**:
+# The gradient, here $(6, 16)$, points in the direction of **steepest ascent**. This means that, among all steps of the same length, a step along the gradient raises the loss the most, and a step in the opposite direction lowers it the most. As you can see in the picture, this **steepest descent** doesn't have to point straight at the goal. It is also only valid close to the current point, so we take a small step, compute the gradient again, and take the next step. This method is called **gradient descent**:
 #
 # $$w \leftarrow w - \eta \, \bar w$$
 #

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 6. The chain rule is a sum over paths
 #
-# In a network, one number is often used in several places. Here `x` is used to compute `a` and `b`, and both meet again in `z`. Take a pencil and work out the two gradients that the picture asks for. Then step through it, and choose *Paths* in the menu `⋯` to compare the paths with your notes. With *What if* you can nudge `x` and see whether the gradient predicted the change of `z`.
+# In a network, one number is often used in several places. Here `x` is used to compute `a` and `b`, and then `a` and `b` meet again in `z`. Take a pencil and work out the two gradients that the picture asks for. Then step through the picture, and choose *Paths* in the menu `⋯` to compare the paths with your notes. With *What if* you can nudge `x` and see whether the gradient predicted the change of `z`.
 
 # %% tags=["picture"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -14,7 +14,7 @@ explorer.ask("x", "grad", id="01.a3")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** A **path** is a way along the arrows from the result back to the leaf. Each edge on it has a **local derivative**, that is, the derivative of a node's result with respect to the one input that the path goes through. Multiply the local derivatives along each path, and then add up all the paths. This is the chain rule for functions of several variables. It makes sense if you imagine a nudge of `x`: the nudge reaches `z` along every path at once, so every path contributes its part.
+# **Why.** A **path** is a way along the arrows from the result back to the leaf. Each edge on the path has a **local derivative**, that is, the derivative of a node's result with respect to the one input that the path goes through. Multiply the local derivatives along each path, and then add up all the paths. This is the chain rule for functions of several variables. It makes sense if you imagine a nudge of `x`: the nudge reaches `z` along every path at once, so every path contributes its part.
 
 # %% tags=["predict"]
 q4 = predict("01.q4")
@@ -32,15 +32,15 @@ print("Every path contributes 1. Together they give", x.grad)
 q4.reveal(x.grad)
 
 # %% [markdown] tags=["explain"]
-# **Why.** There are only twenty nodes, but a million paths. `backward()` doesn't follow the paths one by one. Instead it visits each node once, after every gradient for that node has arrived, and passes on the *sum*. That single visit stands for all the paths through the node, so twenty visits were enough.
+# **Why.** There are only twenty nodes, but a million paths. `backward()` doesn't follow the paths one by one. Instead it visits each node once, after every gradient for that node has arrived, and passes on the *sum*. This single visit covers all the paths through the node, so twenty visits are enough.
 #
-# This also answers the question of section 2, as the next picture shows.
+# This also answers the question from section 2, as the next picture shows.
 
 # %% tags=["picture"]
 axes = plots.modes(inputs=4)
 
 # %% [markdown] tags=["explain", "keep"]
-# If we worked from the inputs to the result, we would need one pass for each of the 78,010 parameters. From the result back to the inputs, one pass is enough for all of them, because a network has a single result, its loss. This way of working is called **reverse mode**, or backpropagation.
+# If we worked from the inputs to the result, we would need one pass for each of the 78,010 parameters. If we work from the result back to the inputs, one pass is enough for all of them, because a network has a single result, its loss. This way of working is called **reverse mode**, or backpropagation.
 #
 # **Takeaway:** multiply along each path and add over the paths; `backward()` does this with one visit to each node.
 # Read more: PyTorch's tutorial [A gentle introduction to autograd](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).

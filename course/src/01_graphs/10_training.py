@@ -32,7 +32,7 @@ right.set(xlabel="step", ylabel="loss")
 plt.show()
 
 # %% [markdown]
-# These four steps, forward, clear, backward and step, are the same for every network, however large it is. Because you would otherwise write the last three again and again, PyTorch has an **optimizer** for them. You hand it some of your tensors, and it takes care of these in every step. So which of them does it need?
+# These four steps, forward, clear, backward and step, are the same for every network, however large it is. So that you don't have to write the clearing and the step again and again, PyTorch has an **optimizer** for them. You give the optimizer some of your tensors, and it takes care of these tensors in every step. Which tensors does it need?
 
 # %% tags=["predict"]
 q29 = predict("01.q29")
@@ -53,7 +53,7 @@ print(f"a = {a.item():.2f}, b = {b.item():.2f}")
 q29.reveal()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Both loops find the same line, because they compute the same gradients and take the same steps. `optimizer.zero_grad()` clears the two leaves that we handed over, and nothing else has to be cleared. The loss falls quickly at first, and later it levels off at about 0.01, since no line can pass through all the noise in the points. The line is also a little off $1 + 2x$ for the same reason, because the noise has moved the best line.
+# **Why.** Both loops find the same line, because they compute the same gradients and take the same steps. `optimizer.zero_grad()` clears the two leaves that we handed over, and nothing else has to be cleared. The loss falls quickly at first, and later it levels off at about 0.01, since no line can pass through all the noise in the points. For the same reason, the line differs a little from $1 + 2x$: the noise has moved the best line.
 #
-# **Takeaway:** a training loop repeats four steps, which are forward, clear, backward and step.
+# **Takeaway:** a training loop repeats four steps: forward, clear, backward and step.
 # Read more: PyTorch's page on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section", "exercise"]
 # ## 11. Teach the network your digit
 #
-# Let's go back to your digit, because you now know everything that is needed to teach it to the network.
+# Let's go back to your digit. You now know everything you need to teach it to the network.
 #
 # ### Exercise 01.5: teach a network one digit
 #
@@ -16,7 +16,7 @@ def teach(network, image, label, lr, steps):
 check("01.5", teach)
 
 # %% [markdown]
-# The next cell teaches the network the digit from section 2. If your loop isn't right yet, it uses the kit's loop instead. To see what the network loses, we also count how many of 180 other digits from 0 to 4 the network reads correctly, before and after.
+# The next cell teaches the network the digit from section 2. If your loop isn't right yet, the cell uses the kit's loop instead. To see what the network loses, we also count how many of 180 other digits from 0 to 4 the network reads correctly, before and after the training.
 
 # %% tags=["run"]
 others, digits = hand.others()
@@ -40,9 +40,9 @@ print(f"other digits read correctly: {right_before} of 180 before, {right_after}
 axes = plots.chances({"before": before, "after": after}, title=f"your {pad.label}")
 
 # %% [markdown] tags=["explain"]
-# After forty steps with one image, the probability of the shipped 7 has risen from 0.2 % to 21 %. That is more than for any other digit, so the network now reads it. This is the answer to the question of this lesson: you change *all* 78,010 numbers, each a little, and the gradient says by how much. So no single number was to blame.
+# After forty steps with one image, the probability of the shipped 7 has risen from 0.2 % to 21 %. No other digit has a higher probability, so the network now reads it as a 7. This is the answer to the question of this lesson: you change *all* 78,010 numbers, each a little, and the gradient says by how much. So no single number was to blame.
 #
-# But look at the other digits, too. Before the training, the network read 177 of the 180 correctly. Now that it has learned the shipped 7, it reads only 149. It has *forgotten* some of what it knew, because nothing in your loss asked it to keep that. If you try `lr=0.01`, the steps are so long that it forgets nearly everything, which you will prevent in lesson 3.
+# But look at the other digits, too. Before the training, the network read 177 of the 180 correctly. Now that it has learned the shipped 7, it reads only 149. It has *forgotten* some of what it knew, because nothing in your loss asked it to remember the other digits. If you try `lr=0.01`, the steps are so long that the network forgets nearly everything. In lesson 3 you will prevent this.
 #
 # The last picture shows the whole graph, from the loss back to your pixels. The cell also writes `my_digit.html`, a page that you can send to a friend, because it works without Python.
 
@@ -62,7 +62,7 @@ progress("01")
 #
 # ## Going further
 #
-# Each of these notebooks answers one question. You can read them in any order, because they don't need one another. The list above counts their exercises and questions too.
+# Each of these notebooks answers one question. You can read them in any order, because none of them depends on another. The list above counts their exercises and questions too.
 #
 # | notebook | question |
 # |---|---|

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # A backward function of your own
 #
-# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 35 minutes. If PyTorch doesn't have the operation that you need, you can teach it one. For that, you write the forward and the backward of the operation yourself, and you have to make sure that they fit together.
+# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 35 minutes. If PyTorch doesn't have the operation that you need, you can add the operation yourself. To do so, you write its forward and its backward, and you have to make sure that the two match.
 
 # %% tags=["setup", "colab"]
 

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. A custom function
 #
-# A **custom function** is an operation with a forward and a backward that you have written. The next one, which comes from a tutorial, computes $y = 3x^2 + 2x + 1$, so its derivative is $6x + 2$. Read it carefully, and then answer the question.
+# A **custom function** is an operation whose forward and backward you write yourself. The next cell contains one from a tutorial. It computes $y = 3x^2 + 2x + 1$, so its derivative is $6x + 2$. Read it carefully, and then answer the question.
 
 # %% tags=["code"]
 class Quadratic(torch.autograd.Function):
@@ -20,7 +20,7 @@ q27 = predict("01.q27")
 q27
 
 # %% [markdown]
-# Let's train with it and walk downhill on $y / 2$, whose lowest point is at $x = -1/3$.
+# Let's use this function in training, and walk downhill on $y / 2$, whose lowest point is at $x = -1/3$.
 
 # %% tags=["code"]
 x = torch.tensor(-3.0, requires_grad=True)
@@ -34,7 +34,7 @@ for step in range(41):
     x.grad = None
 
 # %% [markdown]
-# There is a tool that tells you whether a backward is correct. `gradcheck` changes each input by a tiny amount, observes how much the result changes, and compares this with what the `backward` returns. Because the changes are tiny, it needs the precision of `torch.float64`.
+# There is a tool that tells you whether a backward is correct. `gradcheck` changes each input by a tiny amount, observes how much the result changes, and compares this change with the gradient that `backward` returns. Because the changes are tiny, `gradcheck` needs the precision of `torch.float64`.
 
 # %% tags=["code"]
 x = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
@@ -49,11 +49,11 @@ except RuntimeError as error:
 q27.reveal(right)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The loss fell, but it stopped at 0.5, although its lowest value is 0.3333. The reason is that multiplication binds more tightly than addition, so `grad_output * 6*input + 2` means $(\bar y \cdot 6x) + 2$, and the 2 is added whatever arrives. At the end of the training $\bar y = \tfrac12$, so the rule gives $3x + 2$, which is zero at $x = -2/3$. The correct rule gives $\bar y \cdot (6x + 2) = 3x + 1$, which is zero at $x = -1/3$.
+# **Why.** The loss fell, but it stopped at 0.5, although its lowest value is 0.3333. The reason is that multiplication binds more tightly than addition, so `grad_output * 6*input + 2` means $(\bar y \cdot 6x) + 2$, and the 2 is added whatever gradient arrives. At the end of the training $\bar y = \tfrac12$, so the rule gives $3x + 2$, which is zero at $x = -2/3$. The correct rule gives $\bar y \cdot (6x + 2) = 3x + 1$, which is zero at $x = -1/3$.
 #
 # If $\bar y$ happens to be 1, the wrong rule gives the right number. That is why a quick test with `y.backward()` on a single number doesn't reveal the mistake. Now read the two tables in the message. Each row belongs to an input, and each column to an output. The wrong rule has a 2 off the diagonal, so it claims that every output depends on every input.
 #
-# A `backward` has to return what arrives times the local derivative, so its result must be proportional to what arrives. This holds for every rule that you will ever write. For example, here is the function with a correct rule, and its node in the picture:
+# A `backward` has to return the arriving gradient times the local derivative, so its result must be proportional to the arriving gradient. This holds for every rule that you will ever write. Here, for example, is the function with a correct rule, and its node in the picture:
 
 # %% tags=["code"]
 class FixedQuadratic(torch.autograd.Function):
@@ -140,7 +140,7 @@ check("01.12a", wrong)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.12b: fix the backward of ReLU
 #
-# ReLU replaces negative numbers by 0. This version of it also comes from a tutorial, and it works only as long as the arriving gradient is 1 everywhere. Fix its `backward` so that it works for every arriving gradient, and use the gradient 0 at exactly 0, as PyTorch does.
+# ReLU replaces negative numbers by 0. The version below also comes from a tutorial, and it works only as long as the arriving gradient is 1 everywhere. Fix its `backward` so that it works for every arriving gradient, and use the gradient 0 at exactly 0, as PyTorch does.
 
 # %% tags=["exercise"]
 class MyReLU(torch.autograd.Function):
@@ -160,7 +160,7 @@ class MyReLU(torch.autograd.Function):
 check("01.12b", MyReLU)
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a backward returns the arriving gradient times the local derivative, and `gradcheck` tells you whether it is correct, because a falling loss doesn't.
+# **Takeaway:** a backward returns the arriving gradient times the local derivative. Use `gradcheck` to find out whether it is correct, because a falling loss doesn't prove that.
 # Read more: PyTorch's pages on [custom functions](https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd) and
 # [`gradcheck`](https://docs.pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html).
 

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Four ways to fit a line
 #
-# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 30 minutes. In the lesson you fitted a line with a loop and with an optimizer. Here you do it in four ways, from pencil and paper to a class of your own, and all four have to find the same line.
+# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 30 minutes. In the lesson you fitted a line with a loop and with an optimizer. Here you do it in four ways, from pencil and paper to a class of your own, and all four ways should find the same line.
 
 # %% tags=["setup", "colab"]
 

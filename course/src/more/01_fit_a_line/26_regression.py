@@ -26,7 +26,7 @@ print(f"a = {a:.4f}, b = {b:.4f}")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.13: by hand, with one more weight
 #
-# Now fit a parabola, $a + b x + c x^2$, which has three gradients. The code below is still the code for the line, so you have to change it, but without using `backward()`.
+# Now fit a parabola, $a + b x + c x^2$, which has three gradients. The code below is still the code for the line, so you have to change it. Don't use `backward()`.
 
 # %% tags=["exercise"]
 def parabola_gradients(x, y, a, b, c):
@@ -39,7 +39,7 @@ def parabola_gradients(x, y, a, b, c):
 check("01.13", parabola_gradients)
 
 # %% [markdown]
-# The second way uses the graph, so the next loop needs no formula for the gradients. Let's start with an attempt that fails, and raises an error on purpose:
+# The second way uses the graph, so the next loop needs no formula for the gradients. The first attempt raises an error on purpose:
 
 # %% tags=["code", "raises-exception"]
 torch.manual_seed(42)
@@ -52,7 +52,7 @@ for epoch in range(2):
     b = b - 0.1 * b.grad
 
 # %% [markdown] tags=["explain"]
-# **Why.** `a = a - …` creates a new `a`, which is the result of a subtraction and not a leaf. In the next turn its `.grad` is `None`, and Python complains about `0.1 * None`. You already know the fix from section 9 of the lesson: change the leaf in place, under `no_grad()`.
+# **Why.** `a = a - …` creates a new `a`, which is the result of a subtraction and not a leaf. In the next turn of the loop, its `.grad` is `None`, and Python complains about `0.1 * None`. You already know the fix from section 9 of the lesson: change the leaf in place, under `no_grad()`.
 
 # %% tags=["code"]
 def fit_with_graph(epochs=1000, lr=0.1, clear=True):
@@ -89,7 +89,7 @@ autolab.explore(loss)
 # %% [markdown] tags=["section"]
 # ## 2. With an optimizer and a module
 #
-# In the third way you use an optimizer, which takes over the update and the clearing for the tensors that you hand to it.
+# In the third way you use an optimizer, which updates the tensors that you give it and clears their gradients.
 
 # %% tags=["code"]
 torch.manual_seed(42)
@@ -104,7 +104,7 @@ for epoch in range(1000):
 print(f"a = {a.item():.4f}, b = {b.item():.4f}")
 
 # %% [markdown]
-# In the fourth way you use a **module**, that is, an object that holds weights and knows how to compute with them. `nn.Parameter` is a leaf that requires a gradient, and a module finds all its parameters by itself. Below is a module of your own for the line. (`nn.Linear(1, 1)` is the same module, ready to use.)
+# In the fourth way you use a **module**, that is, an object that holds weights and knows how to compute with them. `nn.Parameter` is a leaf that requires a gradient, and a module finds all its parameters by itself. The next cell defines your own module for the line. (`nn.Linear(1, 1)` is the same module, ready to use.)
 
 # %% tags=["code"]
 nn = torch.nn
@@ -154,7 +154,7 @@ q35.reveal(outcome)
 # %% [markdown] tags=["section"]
 # ## 3. A loop without clearing
 #
-# Let's run the second loop again, but this time without its two lines that clear the gradients.
+# Let's run the second loop again, but this time without the two lines that clear the gradients.
 
 # %% tags=["predict"]
 q28 = predict("01.q28")
@@ -194,12 +194,12 @@ def two_steps(clear):
 autolab.compare(two_steps(True), two_steps(False), ("cleared", "not cleared")).show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$, so it contains all gradients since the start. At the bottom of the valley the last gradient is zero, but the sum is not. The weights therefore keep moving and climb up the other side, until the new gradients have cancelled the old ones and they come back, like a ball that rolls without friction.
+# **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$, so it contains all gradients since the start. At the bottom of the valley the last gradient is zero, but the sum is not. The weights therefore keep moving and climb up the other side, until the new gradients have cancelled the old ones and the weights come back, like a ball that rolls without friction.
 #
-# The four ways end at the same line, up to the last decimal places. That is what we expect, because they compute the same gradients, and only the amount of work that you do yourself changes. The line is a little off $a = 1$ and $b = 2$, because the noise has moved the best line.
+# The four ways end at the same line, up to the last decimal places. That is what we expect, because they compute the same gradients. They only differ in how much of the work you do yourself. The line differs a little from $a = 1$ and $b = 2$, because the noise has moved the best line.
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** every training loop has the same four parts, whether you or an optimizer does them: forward, clear, `backward()`, step.
+# **Takeaway:** every training loop has the same four parts, whether you write them yourself or use an optimizer: forward, clear, `backward()`, step.
 # Read more: PyTorch's page on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).
 
 # %% tags=["progress"]

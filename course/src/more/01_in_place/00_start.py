@@ -1,7 +1,7 @@
 # %% [markdown]
 # # In-place changes
 #
-# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 30 minutes. An in-place change saves memory, but sometimes it makes `backward()` fail, and in this notebook you find out when and why.
+# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 30 minutes. An in-place change saves memory, but sometimes it makes `backward()` fail. In this notebook you find out when and why.
 
 # %% tags=["setup", "colab"]
 

@@ -26,7 +26,7 @@ for number, operation in enumerate((lambda x: x * 2, torch.exp), start=1):
 q24.reveal(raised)
 
 # %% [markdown]
-# Every tensor has a **version**, which counts its in-place changes; the cell has printed it before and after `add_`. In the picture, open the menu `⋯`, choose *Inspect*, and click a node. You see what the node saved, and at which version. For `exp` that is version 0 of the result.
+# Every tensor has a **version**, which counts its in-place changes; the cell has printed it before and after `add_`. In the picture, open the menu `⋯`, choose *Inspect*, and click a node. You see what the node saved, and at which version. For example, `exp` saved version 0 of its result.
 
 # %% tags=["picture"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -34,14 +34,14 @@ y = torch.exp(x)
 autolab.explore(y.sum())
 
 # %% [markdown]
-# Now here is the same graph after `y.add_(1)`. The backward half is missing, and the line above the graph says why. If you click the node, you see that its saved tensor is marked as modified.
+# Here is the same graph after `y.add_(1)`. The backward half is missing, and the line above the graph says why. If you click the node, you see that its saved tensor is marked as modified.
 
 # %% tags=["picture"]
 y.add_(1)
 autolab.explore(y.sum())
 
 # %% [markdown] tags=["explain"]
-# **Why.** A node writes down the version of each tensor that it saves, and compares it when it needs the tensor. Here `exp` saved its result at version 0, because $\bar x = \bar y \cdot e^x = \bar y \cdot y$. After `add_` the version is 1, and a gradient computed from the changed result would be wrong by $\bar y \cdot 1$. So you get an error instead of a wrong number. The message tells you *which* tensor was changed ("output 0 of Exp"), which version it has, and which version was expected.
+# **Why.** A node writes down the version of each tensor that it saves, and checks the version when it needs the tensor. Here `exp` saved its result at version 0, because $\bar x = \bar y \cdot e^x = \bar y \cdot y$. After `add_` the version is 1, and a gradient computed from the changed result would be wrong by $\bar y \cdot 1$. So you get an error instead of a wrong number. The message tells you *which* tensor was changed ("output 0 of Exp"), which version it has, and which version was expected.
 #
 # `x * 2` doesn't need its result for the gradient, so you may change the result. "In-place changes always break backward" is therefore wrong, just like "calling backward twice always raises an error". **Both depend on what was saved.**
 #
@@ -88,7 +88,7 @@ print("under no_grad(): ", x, "version", x._version)
 q34.reveal(outcome)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A view has no memory of its own. If you change the view, you therefore change the leaf, and PyTorch refuses that too. Views, their base and the result of `detach()` share one version counter. Above, it says 2, because Python turns `x[:1] += 1` into two changes: it changes the view, and then it writes the view back into `x`. A tensor made by `torch.from_numpy` even shares its memory with NumPy, which brings us to the next question.
+# **Why.** A view has no memory of its own. If you change the view, you therefore change the leaf, and PyTorch refuses that too. Views, their base and the result of `detach()` share one version counter. In the cell above, the counter shows 2, because Python turns `x[:1] += 1` into two changes: it changes the view, and then it writes the view back into `x`. A tensor made by `torch.from_numpy` even shares its memory with NumPy, which brings us to the next question.
 
 # %% tags=["predict"]
 q25 = predict("01.q25")
@@ -106,7 +106,7 @@ print("after a = a + 1: ", t, "and a is", a)
 q25.reveal(t)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `a += 1` writes into the memory that both share, so the tensor changes too. `a = a + 1` creates a new array and gives it the old name, while the tensor keeps the old memory. Tensors behave in the same way: `y += 1` changes what others may be using, and `y = y + 1` doesn't.
+# **Why.** `a += 1` writes into the memory that both share, so the tensor changes too. `a = a + 1` creates a new array and gives it the old name, while the tensor keeps the old memory. Tensors behave in the same way: `y += 1` changes numbers that other tensors may be using, and `y = y + 1` doesn't.
 
 # %% [markdown]
 # Here is an engine with one changed rule. Your task is to find a program for which the two engines give different results. A good strategy is to try the situations of this notebook one by one: change a result that was saved, then one that wasn't saved, then a leaf, and then a view. As soon as the results differ, name the rule with `game.name("…", line=…)`.
@@ -167,7 +167,7 @@ check("01.11", softplus)
 in_words("01.w6")
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** an in-place change only does harm if a node has saved the tensor, and the version counter finds out.
+# **Takeaway:** an in-place change only does harm if a node has saved the tensor, and the version counter detects the change.
 # Read more: PyTorch's page on [in-place operations](https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd).
 
 # %% tags=["progress"]

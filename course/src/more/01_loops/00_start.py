@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Loops, branches and a second backward pass
 #
-# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 40 minutes. Real programs contain loops and conditions, so you will find out what these leave in the graph. You also compare this kind of graph with another one that is declared before anything runs, and see how often you can use a graph.
+# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 40 minutes. Real programs contain loops and conditions, so you will find out what they leave in the graph. You also compare this kind of graph with graphs that are declared before anything runs, and you see how often you can use a graph.
 
 # %% tags=["setup", "colab"]
 

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. Loops and branches
 #
-# Here is a function with a loop, and how often the loop runs depends on the number that comes in.
+# Here is a function with a loop. The input decides how often the loop runs.
 #
 # ```
 # def grow(x):
@@ -41,7 +41,7 @@ explorer.ask("x", "grad", id="01.a8")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** The graph contains what was computed, not what was written. For $x = 3$ the loop ran twice, so there are two product nodes and $dy/dx = 2 \cdot 2 = 4$. For $x = 1$ it ran four times, so the derivative is $16$. For $x = 20$ it didn't run at all, and `y` is `x` itself. Each call records a graph of its own. The loop and its condition leave no trace, because the derivative only says what happens for a tiny change of $x$, and a tiny change doesn't alter how often the loop runs.
+# **Why.** The graph contains what was computed, not what was written. For $x = 3$ the loop ran twice, so there are two product nodes and $dy/dx = 2 \cdot 2 = 4$. For $x = 1$ it ran four times, so the derivative is $16$. For $x = 20$ it didn't run at all, and `y` is `x` itself. Each call records its own graph. The loop and its condition leave no trace, because the derivative only says what happens for a tiny change of $x$, and a tiny change doesn't alter how often the loop runs.
 #
 # Here is a second function with a branch. Depending on the numbers, a different graph is recorded, and you can look at each value while it is computed.
 
@@ -55,7 +55,7 @@ bend(torch.tensor(0.5, requires_grad=True))
 autolab.explore(bend(torch.tensor(2.0, requires_grad=True)))
 
 # %% [markdown]
-# There is also a function that does the opposite. `torch.where` looks like an `if`, but it computes *both* branches, and both are in the graph.
+# The function `torch.where` does the opposite. It looks like an `if`, but it computes *both* branches, and both are in the graph.
 
 # %% tags=["predict"]
 q21 = predict("01.q21")
@@ -77,7 +77,7 @@ print("if, one branch recorded:       y =", y.item(), " x.grad =", x.grad)
 q21.reveal(slope_with_where)
 
 # %% [markdown]
-# The picture shows both branches, so you can answer two questions. Which gradient reaches the root, although the root was not chosen? And what does the root send on to `x`?
+# The picture shows both branches, so you can answer two questions. Which gradient reaches the square root, although the square root was not chosen? And what does the square root pass on to `x`?
 
 # %% tags=["picture"]
 x = torch.tensor(0.0, requires_grad=True)
@@ -87,7 +87,7 @@ explorer.ask("root", "grad", id="01.a14")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** `where` sends the gradient $1$ into the branch that was chosen and $0$ into the other one. The zero goes on to the root, whose local derivative $1 / (2 \sqrt{x})$ is infinite at $0$. The product $0 \cdot \infty$ is NaN, "not a number". It is added to the rest, and once a NaN is in a sum, the sum is NaN. The fix is to keep the bad number out of the branch in the first place: write `torch.sqrt(torch.where(x > 0, x, 1))` inside the outer `where`.
+# **Why.** `where` sends the gradient $1$ into the branch that was chosen and $0$ into the other one. The zero goes on to the square root, whose local derivative $1 / (2 \sqrt{x})$ is infinite at $0$. The product $0 \cdot \infty$ is NaN, which means "not a number". This NaN is added to the other contributions, and a sum that contains a NaN is NaN. The fix is to keep the bad number out of the branch in the first place: write `torch.sqrt(torch.where(x > 0, x, 1))` inside the outer `where`.
 
 # %% tags=["words"]
 in_words("01.w8")
@@ -139,7 +139,7 @@ print("run with x = 3:", y.run(x=3.0))
 q36.reveal(turns)
 
 # %% [markdown] tags=["explain"]
-# **Why.** While the graph is declared, `y < 10` is not a number but another expression, and Python counts an object as true. So Python can't decide when to leave the loop, and the five products are in the graph for every `x`. A static system therefore needs an operation of its own for loops and conditions, which goes into the graph as a node:
+# **Why.** While the graph is declared, `y < 10` is not a number but another expression, and Python treats such an object as true. So Python can't decide when to leave the loop, and the five products are in the graph for every `x`. A static system therefore needs special operations for loops and conditions, which become nodes of the graph:
 
 # %% tags=["code"]
 def while_loop(condition, body, start):
@@ -156,7 +156,7 @@ for start in (3.0, 1.0, 20.0):
     print(f"run with x = {start:4}: {y.run(x=start)}")
 
 # %% [markdown] tags=["explain"]
-# **Compare.** Neither kind is better in every case, so the table says what you get from each.
+# **Compare.** Neither kind is better in every case. The table shows what each kind gives you.
 #
 # | | dynamic graph | static graph |
 # |---|---|---|
@@ -166,7 +166,7 @@ for start in (3.0, 1.0, 20.0):
 # | If something is wrong | the error names the line that computes. | the error comes later, when the graph runs. |
 # | Speed | The graph is recorded again in each step. | The system can simplify the whole graph once, and then run it many times. |
 #
-# Today many systems offer both. In PyTorch, for example, you write a dynamic graph, and `torch.compile` can turn it into a static one to make it faster. This kit only has dynamic graphs, because they are the ones that you can watch step by step.
+# Today many systems offer both. In PyTorch, for example, you write a dynamic graph, and `torch.compile` can turn it into a static one to make it faster. This kit only has dynamic graphs, because you can watch them step by step.
 
 # %% [markdown] tags=["section"]
 # ## 3. The same graph twice
@@ -194,7 +194,7 @@ for name, y in {"x + 2": x + 2, "x * x": x * x}.items():
 q23.reveal(raised)
 
 # %% [markdown] tags=["explain"]
-# **Why.** After a node has run, its saved tensors are **freed**, because they take memory and are rarely needed again. The nodes and their arrows, however, are still there. `x + 2` saved nothing, so nothing is missing in the second pass, whereas `x * x` saved its factors, which are gone. So the rule "calling backward twice always raises an error" is wrong, because it depends on what was saved. "The graph is destroyed" is wrong as well.
+# **Why.** After a node has run, its saved tensors are **freed**, because they take memory and are rarely needed again. The nodes and their arrows, however, are still there. `x + 2` saved nothing, so nothing is missing in the second pass, whereas `x * x` saved its factors, which are gone. So the rule "calling backward twice always raises an error" is wrong, because the outcome depends on what was saved. "The graph is destroyed" is wrong as well.
 #
 # With `retain_graph=True` the saved tensors are kept. You need this, for example, if two results share a part of their graph and you call `backward()` on both. Often it is simpler to add the two results and call `backward()` once.
 
@@ -236,7 +236,7 @@ in_words("01.w11")
 # %% [markdown] tags=["section"]
 # ## 4. Review
 #
-# You have seen that `where` computes both branches. Programs that work with probabilities often contain the expression of the next question, because the logarithm of 0 doesn't exist.
+# You have seen that `where` computes both branches. Programs that work with probabilities often contain the expression in the next question, because the logarithm of 0 doesn't exist.
 
 # %% tags=["predict"]
 q22 = predict("01.q22")

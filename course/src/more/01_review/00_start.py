@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Review
 #
-# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 15 minutes. You know the ideas from the lesson, but the situations are new, so it is a good way to find out what you have understood, for example a day later.
+# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 15 minutes. You know the ideas from the lesson, but the situations are new, so this notebook is a good way to check what you have understood, for example a day later.
 
 # %% tags=["setup", "colab"]
 

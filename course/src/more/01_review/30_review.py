@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. A shortcut in a network
 #
-# In many networks a block adds its input to its result, so it computes $x + f(x)$. Here $f(x) = 0.4\,x$, and the gradient that arrives at `block` is 5. Work out the gradient of `x` before you step.
+# In many networks a block adds its input to its result, so it computes $x + f(x)$. Here $f(x) = 0.4\,x$, and the gradient that arrives at `block` is 5. Work out the gradient of `x` before you step through the picture.
 
 # %% tags=["picture", "look"]
 x = torch.tensor(1.0, requires_grad=True)
@@ -48,9 +48,9 @@ q10.reveal()
 # %% [markdown] tags=["section"]
 # ## 3. Catch a wrong engine
 #
-# The next cell gives you an engine in which one rule has been changed. Your program gives the same result on both engines so far, so it can't prove anything. Your task is to change the program until the results differ.
+# The next cell gives you an engine in which one rule has been changed. So far, your program gives the same result on both engines, so it doesn't prove anything yet. Your task is to change the program until the results differ.
 #
-# To find such a program, go through the ideas of the lesson, one at a time, and use each of them: a number that is used twice, for example, or a second `backward()`, a step, a `detach()`. As soon as the results differ, remove everything that isn't needed for the difference. What is left shows you the rule, and you name it with `game.name("…")`. The list of names comes with the game.
+# To find such a program, go through the ideas of the lesson, one at a time, and try each idea in your program: for example, a number that is used twice, a second `backward()`, a step, or a `detach()`. As soon as the results differ, remove everything that isn't needed for the difference. What is left shows you the rule. Then name the rule with `game.name("…")`. The list of names comes with the game.
 
 # %% tags=["catch"]
 game = autolab.specimens.catch(seed=1, level=1)
@@ -70,7 +70,7 @@ in_words("01.w1")
 in_words("01.w2")
 
 # %% [markdown] tags=["keep", "explain"]
-# **Why this matters.** If you believed that only the last path counts, you would build exactly this engine, and it would work for every chain. So a test is only worth something if it contains a case in which a wrong rule gives a wrong number.
+# **Why this matters.** If you believed that only the last path counts, you would build exactly this engine, and it would work for every chain. So a test is only useful if it contains a case in which a wrong rule gives a wrong number.
 #
 # **Takeaway:** paths add up, passes add up, and only leaves keep their gradient.
 # Read more: PyTorch's page on [how autograd works](https://docs.pytorch.org/docs/stable/notes/autograd.html).

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # What a node keeps
 #
-# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 25 minutes. You will look inside the nodes of a graph, because that explains why training needs so much memory. After that, you will watch the gradients while they pass.
+# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 25 minutes. You will look inside the nodes of a graph, because that explains why training needs so much memory. After that, you will watch the gradients while they pass through the graph.
 
 # %% tags=["setup", "colab"]
 

@@ -37,7 +37,7 @@ node = node.next_functions[1][0]
 print(node.name(), "for the leaf", node.variable)
 
 # %% [markdown]
-# You can also see the saved tensors in pictures. In the explorer, open the menu `⋯` and choose *Memory*, and each node says how many tensors it has saved. *Inspect* shows their values for the node that you click. In the Graphviz picture, `show_saved=True` draws the saved tensors.
+# You can also see the saved tensors in the pictures. In the explorer, open the menu `⋯` and choose *Memory*. Each node then shows how many tensors it has saved. *Inspect* shows their values for the node that you click. In the Graphviz picture, `show_saved=True` draws the saved tensors.
 
 # %% tags=["picture"]
 autolab.explore(z)
@@ -46,7 +46,7 @@ autolab.explore(z)
 autolab.viz.make_dot(z, params={"x": x, "y": y}, show_saved=True)
 
 # %% [markdown] tags=["explain"]
-# **Why.** For $z = x \cdot y$ the rule is $\bar x = \bar z \cdot y$, so the node of a product still needs the value of $y$ when the gradient comes back. For $z = x + y$ the rule is $\bar x = \bar z$, and because no value appears in it, nothing is kept. The values that a node keeps are its **saved tensors**. They are the reason why training needs so much more memory than just computing a result.
+# **Why.** For $z = x \cdot y$ the rule is $\bar x = \bar z \cdot y$, so the node of a product still needs the value of $y$ when the gradient comes back. For $z = x + y$ the rule is $\bar x = \bar z$. No value appears in this rule, so the node of a sum keeps nothing. The values that a node keeps are its **saved tensors**. They are the reason why training needs so much more memory than just computing a result.
 #
 # A node only saves what it will need. For example, if `c` doesn't require a gradient, `x * c` saves `c` for the gradient of `x`, but it doesn't save `x`. Some operations save their result instead of their input. The derivative of $e^x$ is $e^x$, so `exp` keeps what it has just computed.
 
@@ -69,7 +69,7 @@ check("01.6", node_names)
 # %% [markdown] tags=["section"]
 # ## 2. Watch the gradients pass
 #
-# Now let's look at the gradients, while they pass through the graph that you know from lesson 1. The next cell goes through it twice, and the question is about the first time.
+# Now let's look at the gradients while they pass through the graph that you know from lesson 1. The next cell goes through it twice, and the question is about the first time.
 
 # %% tags=["predict"]
 q12 = predict("01.q12")
@@ -97,9 +97,9 @@ print("kept: a.grad =", a.grad)
 q12.reveal(kept)
 
 # %% [markdown] tags=["explain"]
-# **Why.** There are two ways to see the gradient of a tensor in the middle of a graph, and the cell uses both in the second pass. `retain_grad()` keeps the gradient in `.grad`. A **hook** is a function of yours, which is called as soon as the gradient is complete; here it prints the gradient.
+# **Why.** There are two ways to see the gradient of a tensor in the middle of a graph, and the cell uses both in the second pass. `retain_grad()` keeps the gradient in `.grad`. A **hook** is a function that you write, and the engine calls it as soon as the gradient is complete. Here, the hook prints the gradient.
 #
-# The printed lines show the order of the pass. The first tensors whose gradients are complete are `z` and then `product`. After that comes `b`, before `a`, because of all nodes that are ready, the engine takes the one that was recorded last. `x` comes at the end, after all three contributions have been added up.
+# The printed lines show the order of the pass. The first tensors whose gradients are complete are `z` and then `product`. After that comes `b`, before `a`, because the engine always takes the ready node that was recorded last. `x` comes at the end, after all three contributions have been added up.
 #
 # A hook can also change the gradient, because the engine passes on what the hook returns. If a hook returns nothing, the gradient stays as it is. `register_hook` gives you a handle, and `handle.remove()` removes the hook again.
 

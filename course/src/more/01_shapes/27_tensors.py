@@ -19,7 +19,7 @@ for name, t in {
     print(f"{name:15} shape {tuple(t.shape)!s:7} {t.dtype}  {t.tolist()}")
 
 # %% [markdown]
-# Whole numbers become `int64`, numbers with a decimal point become `float32`, and NumPy arrays keep their type. Only floating point and complex tensors can require a gradient. If you nudge a whole number, it is no longer a whole number, so a slope makes no sense for it, and the next cell raises an error on purpose:
+# Whole numbers become `int64`, numbers with a decimal point become `float32`, and NumPy arrays keep their type. Only floating point and complex tensors can require a gradient. If you nudge a whole number, it is no longer a whole number, so a slope makes no sense for it. The next cell raises an error on purpose:
 
 # %% tags=["code", "raises-exception"]
 torch.tensor([1, 2], requires_grad=True)
@@ -39,11 +39,11 @@ print("X.T:", X.T)
 q30.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** A tensor is a row of numbers in memory together with a **shape**, which says how to read them. `view` keeps reading row by row, so it needs numbers that lie in memory in that order. `reshape` does the same, but makes a copy if necessary. `permute` exchanges dimensions, and like `view` it doesn't move a number. All three are part of the graph, so the gradient is brought back to the old shape.
+# **Why.** A tensor is a row of numbers in memory together with a **shape**, which says how to read them. `view` keeps reading row by row, so it needs numbers that lie in memory in that order. `reshape` does the same, but makes a copy if necessary. `permute` exchanges dimensions, and like `view` it doesn't move any number in memory. All three are part of the graph, so the backward pass gives the gradient the old shape again.
 #
 # All numbers of a tensor have the same type, its `dtype`, and they are in one place, its `device`. In lesson 2 you will move tensors to another device.
 #
-# `unsqueeze(1)` inserts a dimension of size 1, and `squeeze(1)` removes it. A dimension of size 1 can be read as often as you like, which is what `expand` does, and **broadcasting** is an `expand` that happens by itself. Don't change an expanded tensor in place, because one number in memory stands for many places. `clone` gives you a copy with its own memory.
+# `unsqueeze(1)` inserts a dimension of size 1, and `squeeze(1)` removes it. A dimension of size 1 can be read as often as you like, which is what `expand` does, and **broadcasting** is an `expand` that happens by itself. Don't change an expanded tensor in place, because one number in memory is used in many places. `clone` gives you a copy with its own memory.
 
 # %% tags=["code"]
 row = torch.tensor([10.0, 20.0, 30.0], requires_grad=True)
@@ -83,7 +83,7 @@ game.try_(mine)
 # %% [markdown] tags=["section"]
 # ## 2. Shapes that fit by accident
 #
-# If two shapes don't fit, you get an error. It is worse if they fit although you meant something else. This is the rule: write the two shapes below each other, aligned on the right. Two sizes fit if they are equal, or if one of them is 1 or missing.
+# If two shapes don't fit, you get an error. It is worse if the shapes fit, but not in the way you meant. The rule is: write one shape below the other, aligned on the right. Two sizes fit if they are equal, or if one of them is 1 or missing.
 
 # %% tags=["predict"]
 q31 = predict("01.q31")
@@ -102,7 +102,7 @@ shape = str(tuple(difference.shape))
 q31.reveal(shape)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The 100 targets count as one row, and each of the 100 predictions meets the whole row, which makes 10,000 differences. Nothing complains, but the loss of a perfect network is not 0. If you train with it, the network learns to answer the mean of all targets. So print the shapes before you believe a loss. If both are `(100, 1)`, or both `(100,)`, everything is fine.
+# **Why.** The 100 targets count as one row, and each of the 100 predictions is compared with the whole row, which makes 10,000 differences. There is no error message, but the loss of a perfect network is not 0. If you train with it, the network learns to predict the mean of all targets. So print the shapes before you believe a loss. If both are `(100, 1)`, or both `(100,)`, everything is fine.
 
 # %% tags=["code"]
 small = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -115,7 +115,7 @@ in_words("01.w9")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.14: subtract the mean of each row
 #
-# `centre_rows(X)` should return the table `X`, where the mean of each row has been subtracted from that row. Be careful with square tables, because there the wrong shape fits too.
+# `centre_rows(X)` should subtract the mean of each row of the table `X` from that row, and return the resulting table. Be careful with square tables, because the wrong shape fits them too.
 
 # %% tags=["exercise"]
 def centre_rows(X):

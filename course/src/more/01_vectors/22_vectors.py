@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 1. A result with three numbers
 #
-# So far, we always called `backward()` on a single number. Let's see what happens if the result has three of them.
+# So far, we have always called `backward()` on a single number. Let's see what happens if the result has three numbers.
 
 # %% tags=["predict"]
 q17 = predict("01.q17")
@@ -16,7 +16,7 @@ y.backward()
 q17.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** If the result is a single number, it makes sense to start with $\bar y = 1$, and PyTorch fills this in for you, which the error message calls "implicitly created". But if the result has three numbers, you have to say how much each of them counts. You do that with `gradient=`, a tensor with the shape of `y`.
+# **Why.** If the result is a single number, it makes sense to start with $\bar y = 1$, and PyTorch fills in this 1 for you. The error message calls this "implicitly created". But if the result has three numbers, you have to say how much each of them counts. You do that with `gradient=`, a tensor with the shape of `y`.
 
 # %% tags=["predict"]
 q33 = predict("01.q33")
@@ -60,14 +60,14 @@ explorer.ask("x", "grad", id="01.a7")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** As the cell has printed, the Jacobian $J$ of $y = A x$ is $A$ itself. `backward(gradient=v)` computes $v^\top J$, that is, it weights the rows of the table with $v$ and adds them: $1 \cdot (1, 2) + 10 \cdot (0, -1) + 100 \cdot (3, 1) = (301, 92)$.
+# **Why.** As you can see in the output of the cell, the Jacobian $J$ of $y = A x$ is $A$ itself. `backward(gradient=v)` computes $v^\top J$, that is, it weights the rows of the table with $v$ and adds them: $1 \cdot (1, 2) + 10 \cdot (0, -1) + 100 \cdot (3, 1) = (301, 92)$.
 #
 # So `gradient=` is not a factor in front of the result. It is the gradient that *arrives at* `y` from whatever you compute with `y` later. Every node in the middle of a graph receives such a gradient, too. No node ever builds its Jacobian, because the table would be huge. A node only computes $v^\top J$ for the $v$ that arrives.
 
 # %% [markdown] tags=["section"]
 # ## 2. One number used many times
 #
-# If you add a single number to a table, it is added in every place, which is called **broadcasting**. What is the gradient of a number that was used so often?
+# If you add a single number to a table, it is added in every place. This is called **broadcasting**. What is the gradient of a number that is used so many times?
 
 # %% tags=["predict"]
 q18 = predict("01.q18")
@@ -94,7 +94,7 @@ explorer
 in_words("01.w12")
 
 # %% [markdown] tags=["explain"]
-# **Why.** This is the sum over paths again, because `b` reaches the result through six places, with the local derivative 1 each: $6$. Each number of `row` reaches it through three rows: $3$. A gradient always has the shape of its tensor, so wherever broadcasting has repeated a number, the gradient is summed back.
+# **Why.** This is the sum over paths again, because `b` reaches the result through six places, each with the local derivative 1. So its gradient is $6$. Each number of `row` reaches the result through three rows, so its gradient is $3$. A gradient always has the shape of its tensor, so wherever broadcasting has repeated a number, the gradients of the copies are added.
 
 # %% [markdown]
 # The same happens with the bias of every layer in a network:
@@ -167,9 +167,9 @@ print("W.grad =", W.grad)
 print("the outer product of v and x:", torch.outer(v, x))
 
 # %% [markdown] tags=["explain"]
-# **Why.** Row $i$ of $W$ only influences output $i$, and its local derivatives are the numbers in $x$. So most entries of the Jacobian are zero: here 12 of 18, and for a layer with 1,000 inputs and 1,000 outputs all but a million of a billion. However, the gradient needs none of these zeros. Each entry of $\bar W$ is the gradient arriving at its output, multiplied by its input, $\bar W_{ij} = v_i\, x_j$, so the whole gradient is the outer product of $v$ and $x$.
+# **Why.** Row $i$ of $W$ only influences output $i$, and its local derivatives are the numbers in $x$. So most entries of the Jacobian are zero. Here, 12 of the 18 entries are zero. In a layer with 1,000 inputs and 1,000 outputs, the Jacobian has a billion entries, and all but a million of them are zero. However, the gradient needs none of these zeros. Each entry of $\bar W$ is the gradient arriving at its output, multiplied by its input, $\bar W_{ij} = v_i\, x_j$, so the whole gradient is the outer product of $v$ and $x$.
 #
-# The picture shows this Jacobian as a table. It has a row for each output, and the six weights stand side by side. Each row is $x$, written at the place of its own weights.
+# The picture shows this Jacobian as a table. It has a row for each output, and the six weights stand side by side. Each row contains $x$ at the positions of its own weights, and zeros elsewhere.
 
 # %% tags=["picture"]
 _, axes = plt.subplots(figsize=(6, 2.4), layout="constrained")
@@ -206,7 +206,7 @@ print("times the Jacobian of W:", torch.einsum("i,ijk->jk", arrives, of_W))
 print("W.grad:                 ", W.grad)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Both times the result is what `backward()` has stored. The Jacobian with respect to the bias is the identity matrix, because each number of `b` is added to one output. So the gradient of the bias is just what arrives. The Jacobian with respect to $W$ has three indices, one for the output and two for the weight, and the product sums over the output. For a layer of a real network this table would be far too large, for example 5.8 million entries with 400 inputs and 120 outputs, so `backward()` never builds it.
+# **Why.** Both products are equal to what `backward()` has stored. The Jacobian with respect to the bias is the identity matrix, because each number of `b` is added to one output. So the gradient of the bias is just the gradient that arrives. The Jacobian with respect to $W$ has three indices, one for the output and two for the weight, and the product sums over the output. For a layer of a real network this table would be far too large, for example 5.8 million entries with 400 inputs and 120 outputs, so `backward()` never builds it.
 
 # %% tags=["words"]
 in_words("01.w5")
@@ -214,7 +214,7 @@ in_words("01.w5")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.9: a Jacobian, row by row
 #
-# Write `jacobian(f, x)` for a function `f` from a vector to a vector, with nothing but `backward(gradient=…)`. You get row `i` if only output `i` counts.
+# Write `jacobian(f, x)` for a function `f` from a vector to a vector. Use nothing but `backward(gradient=…)`. You get row `i` if only output `i` counts.
 
 # %% tags=["exercise"]
 def jacobian(f, x):

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Ways to leave the graph
 #
-# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 40 minutes. Sometimes you want to keep something out of the graph, and sometimes something leaves it although you didn't want that. In both cases PyTorch often says nothing, so it pays to know the ways.
+# This notebook belongs to [lesson 1](../01_graphs.ipynb) and takes about 40 minutes. Sometimes you want to keep something out of the graph, and sometimes something leaves the graph by mistake. In both cases PyTorch often gives no message, so it helps to know how it can happen.
 
 # %% tags=["setup", "colab"]
 

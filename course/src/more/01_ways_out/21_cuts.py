@@ -93,14 +93,14 @@ explorer
 in_words("01.w4")
 
 # %% [markdown] tags=["explain"]
-# **Why.** If you freeze `w2`, only one gradient is missing afterwards, the gradient of `w2` itself. The path from `h3` to `w1` goes through `h2` and `h1`, so it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x$, which was $3 \cdot 5 \cdot 1 = 15$ above. So a frozen weight is still a factor in the computation, although it doesn't learn.
+# **Why.** If you freeze `w2`, only one gradient is missing afterwards, namely the gradient of `w2` itself. The path from `h3` to `w1` goes through `h2` and `h1`, so it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x$, which was $3 \cdot 5 \cdot 1 = 15$ above. So a frozen weight is still a factor in the computation, although it doesn't learn.
 #
-# In the picture `w1` is frozen instead. Nothing before `h2` requires a gradient now, so `h1` leaves no node behind and is drawn as data. Its value is still a factor: $\bar w_2 = w_3 \cdot h_1 = 4 \cdot 2 = 8$.
+# In the picture `w1` is frozen instead. Nothing before `h2` requires a gradient now, so no node is recorded for `h1`, and the picture shows `h1` as data. Its value is still a factor: $\bar w_2 = w_3 \cdot h_1 = 4 \cdot 2 = 8$.
 
 # %% [markdown] tags=["section"]
 # ## 4. Three habits that raise no error
 #
-# Each of the following habits is common, and each of them does harm without an error. The first one is to switch on the flag at the end.
+# Each of the following habits is common, and each of them does harm without raising an error. The first habit is to switch on `requires_grad` at the end.
 
 # %% tags=["predict"]
 q14 = predict("01.q14")
@@ -130,7 +130,7 @@ explorer.ask("loss", "state", id="01.a11")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** What wasn't recorded can't be brought back afterwards. `loss` is now a leaf without a past, so it gets its own gradient, which is 1, and nothing else happens. The message "does not require grad" was right, and silencing it didn't change what was missing.
+# **Why.** If an operation wasn't recorded, you can't bring it back afterwards. `loss` is now a leaf without a history, so it gets its own gradient, which is 1, and nothing else happens. The message "does not require grad" was right, and silencing the message didn't bring the missing graph back.
 #
 # The second habit is to let NumPy compute a part of the formula.
 
@@ -162,13 +162,13 @@ explorer
 # %% [markdown] tags=["explain"]
 # **Why.** In $e^w \cdot w$ there are two paths to $w$, but only the path through the right factor is recorded. The graph doesn't see what NumPy or any other library computes, so `e` is a constant in the picture. You therefore get $e^w = 7.3891$, and the missing path would add $e^w \cdot w$. You lose the same path if you write `torch.tensor(w.item())`.
 #
-# If you forget the `detach()` before NumPy, at least you get a message, as the next cell shows on purpose:
+# If you forget `detach()` before you hand a tensor to NumPy, you at least get an error. The next cell raises it on purpose:
 
 # %% tags=["code", "raises-exception"]
 np.exp(w.numpy())
 
 # %% [markdown]
-# The third habit is to collect losses in a list, because you want to plot them later.
+# The third habit is to collect losses in a list in order to plot them later.
 
 # %% tags=["predict"]
 q16 = predict("01.q16")
@@ -194,7 +194,7 @@ q16.reveal(alive)
 autolab.explore(losses)
 
 # %% [markdown] tags=["explain"]
-# **Why.** As long as you hold a result, you also hold its node. The node holds the nodes before it and everything that they saved. Deleting a name in the middle therefore frees nothing that the graph still needs. After 1,000 steps, the list keeps 1,000 graphs alive, and the memory slowly fills up. Store numbers instead: use `.item()` for a single number and `.detach()` for a tensor, because both let go of the graph.
+# **Why.** As long as you hold a result, you also hold its node. The node holds the nodes before it and everything that they saved. Deleting a name in the middle therefore frees nothing that the graph still needs. After 1,000 steps, the list keeps 1,000 graphs alive, and the memory slowly fills up. Store numbers instead: use `.item()` for a single number and `.detach()` for a tensor, because neither result holds on to the graph.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.8: only one side learns
