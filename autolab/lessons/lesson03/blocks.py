@@ -69,9 +69,9 @@ adding = Exercise(
         ),
     ),
     mistakes=(
-        Mistake(_no_shortcut, "This is the branch alone. The input has to be added to it."),
+        Mistake(_no_shortcut, "This is only the branch. You still have to add the input to it."),
         Mistake(_relu_inside, "Here the ReLU has to come after the sum: relu(branch(x) + x)."),
-        Mistake(_no_relu, "The sum is right. Its ReLU is missing."),
+        Mistake(_no_relu, "The sum is right, but the ReLU is missing."),
         Mistake(
             _detached,
             "The numbers are right, but the path past the branch is cut, so no gradient comes "
@@ -89,8 +89,8 @@ adding = Exercise(
         ),
     ),
     hints=(
-        "Two terms are added. One of them is branch(x). What is the second one?",
-        "The second one is x, or shortcut(x) if shortcut is not None.",
+        "You add two terms. The first term is branch(x). What is the second term?",
+        "The second term is x, or shortcut(x) if shortcut is not None.",
         "torch.relu(branch(x) + (x if shortcut is None else shortcut(x)))",
     ),
     leaves_out="branches that are modules, in training mode",

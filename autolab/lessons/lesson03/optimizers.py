@@ -141,7 +141,7 @@ merge = Exercise(
         ),
         Mistake(
             lambda weight, A, B, alpha: alpha / A.shape[0] * (B @ A),
-            "This is only what the adapter adds. The frozen weight is missing.",
+            "This is only the part that the adapter adds. The frozen weight is missing.",
         ),
         Mistake(
             lambda weight, A, B, alpha: weight + alpha / A.shape[0] * (A @ B),
@@ -154,7 +154,7 @@ merge = Exercise(
         ),
         Mistake(
             _in_place,
-            "The result is right, but you changed the frozen weight in place. If somebody calls "
+            "The result is right, but you changed the frozen weight in place. If you call "
             "your function twice, the adapter is added twice. Return a new tensor instead.",
         ),
     ),

@@ -92,7 +92,7 @@ rehearse = Exercise(
         ),
         Mistake(
             _all_of_old,
-            "You took all old images. The new ones would then be only a few among many.",
+            "You took all old images. Then the new images would be only a few among many.",
         ),
         Mistake(_old_only, "The old images are right, but the new ones are missing."),
         Mistake(

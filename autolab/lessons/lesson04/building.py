@@ -85,7 +85,7 @@ remembers = Exercise(
         ),
         Mistake(
             {"grad": 1.0},
-            "`grad` starts as 1. But only the result gets a 1, and only when backward begins. All others start as 0.0.",
+            "`grad` starts with 1. But only the result gets a 1, and only when backward begins. All other Values start with 0.0.",
         ),
     ),
     hints=(
@@ -396,7 +396,7 @@ def _by_number(result):
     return found[::-1]
 
 
-_ORDERED = "Each Value should be in the list once, and before its parents. The lines above tell you which Values are not."
+_ORDERED = "Each Value should be in the list once, and before its parents. The lines above tell you which Values are in the wrong place."
 
 topological = Exercise(
     id="04.4",
@@ -432,7 +432,7 @@ topological = Exercise(
         ),
         Mistake(
             lambda result: [result, *result.parents],
-            "The parents of the parents are missing. Go on until there are no more parents.",
+            "The parents of the parents are missing. Continue until there are no more parents.",
         ),
         Mistake(
             lambda result: [value for value in engine.order(result) if value.parents],

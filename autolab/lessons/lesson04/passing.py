@@ -130,7 +130,7 @@ def _clears_behind(result):
 
 
 _TOO_OFTEN = (
-    "A Value that is used twice also sends twice, so the first contribution is counted twice. Use `order`, so that it waits "
+    "A Value that is used twice also sends twice, so the first contribution is counted twice. Use `order`, so that the Value waits "
     "until everything has arrived."
 )
 
@@ -162,7 +162,7 @@ _CHAIN_MISTAKES = (
     ),
     Mistake(
         {"by": lambda parent, child, local: 0.0},
-        "The result has its 1, but no other Value gets anything. Do you multiply the child's gradient, and do you write to "
+        "The result has its 1, but no other Value gets a gradient. Do you multiply the child's gradient, and do you write to "
         "`parent.grad`?",
     ),
     Mistake(
@@ -224,7 +224,7 @@ every_graph = Exercise(
         ),
         Mistake(
             {"fresh": False, "keep": False},
-            "It is the wrong way round. At the start of a pass, results start at 0.0, and leaves (Values without parents) keep what they hold.",
+            "It is the wrong way round. At the start of a pass, set results to 0.0, and let leaves (Values without parents) keep their gradients.",
         ),
         Mistake(
             {"fresh": False, "seed": lambda result: result.grad + 1.0},
@@ -246,7 +246,7 @@ every_graph = Exercise(
         ),
         Mistake(
             _clears_behind,
-            "The leaves are correct. But you clear the results at the end, when somebody may want to see them. Clear them where a pass begins.",
+            "The leaves are correct. But you clear the results at the end, so you can't look at their gradients. Clear them at the start of a pass.",
         ),
         Mistake(
             {"edges": lambda child: dict(_edges(child)).items()},
@@ -260,7 +260,7 @@ every_graph = Exercise(
     ),
     hints=(
         "`parent.grad += share(child, parent, local)` fixes the first two inputs.",
-        "If backward runs twice on one graph, what do the Values in the middle still hold when the second pass begins?",
+        "If backward runs twice on one graph, which gradients do the Values in the middle still hold when the second pass begins?",
         "Before the seed, go through `order(result)` and set `value.grad = 0.0` for each value that has parents.",
     ),
     leaves_out="graphs that change between two passes",

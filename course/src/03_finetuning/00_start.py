@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Lesson 3: Fine-tuning, or your own hand
 #
-# In [lesson 2](02_gpu.ipynb) the network learned all ten digits from 1,237 images that other people had drawn and labelled. In practice you rarely have that many. Instead you often have ten images of your own, and a network that was trained on a *similar* task. **Are ten images enough, and what else does the training change?**
+# In [lesson 2](02_gpu.ipynb) the network learned all ten digits from 1,237 images that other people had drawn and labelled. In practice you rarely have that many images. Instead you often have ten images of your own, and a network that was trained on a *similar* task. **Are ten images enough, and what else does the training change?**
 #
-# So in this lesson we go back to the network of lesson 1, whose 78,010 numbers know the digits 0 to 4. You will teach it the other five digits from ten images each, and you will measure what this training changes. At the end the network learns to read your own handwriting.
+# So in this lesson we go back to the network of lesson 1, whose 78,010 numbers know the digits 0 to 4. You will teach it the other five digits with ten images of each, and you will measure what this training changes. At the end the network learns to read your own handwriting.
 #
 # You need to know three things from lesson 1: leaves, `requires_grad` and the training loop. The lesson takes about 100 minutes, but you don't have to do it in one sitting, because your answers are saved. The notebooks listed at the end go further, and each of them answers one question. If you get stuck in an exercise, `hint("03.2")` gives you a hint, and the [glossary](glossary.md) explains the terms.
 #

@@ -33,7 +33,7 @@ loss = F.cross_entropy(model(pixels), torch.tensor([label]))
 autolab.blame(loss, {"your digit": pixels}, top=3)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Softmax turns the scores into probabilities that add up to 1, so the network can't answer "none of these". A high probability only says that one score is larger than the others. It doesn't say that the network knows the digit. The picture above shows which pixels of your digit raised the loss and which lowered it, as in lesson 1.
+# **Why.** Softmax turns the scores into probabilities that add up to 1, so the network can't answer "none of these". A high probability only says that one score is larger than the others. It doesn't say that the network knows the digit. The picture above shows which pixels of your digit raised the loss and which pixels lowered it, as in lesson 1.
 #
 # For the new digits the answers are useless, but the numbers behind these answers are useful. Most layers of the network are **convolutions**. A convolution slides a small window of weights over the image and records where it finds its pattern. Each picture that a convolution produces is a **channel**. The patterns are strokes and curves, and because every digit consists of strokes and curves, they also occur in the new digits. In the end, the last layer receives 64 numbers for each image, which are called the **features** of the image.
 #

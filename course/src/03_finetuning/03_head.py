@@ -89,13 +89,13 @@ game.try_(mine)
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** Line 2 reads `model.parameters()` only once, so the optimizer still holds the parameters of the old head, and nothing tells it about the new head. There is no error and no warning. The loss falls anyway, because the body adapts to a random head. The freeze panel above noticed the mistake, because it compares the network with the optimizer.
 #
-# **Takeaway:** first replace the head, then build the optimizer, and expect a first loss near the logarithm of the number of classes.
+# **Takeaway:** first replace the head, then build the optimizer, and check that the first loss is near the logarithm of the number of classes.
 # Read more: PyTorch's page on [`nn.Module`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.2: a new head for any network
 #
-# Write `new_head(model, classes)`, which replaces the head `fc` of a network with a new head that has `classes` outputs. It returns the network. It should work for any number of features. All other layers must stay as they are, whether they are trainable or not.
+# Write `new_head(model, classes)`, which replaces the head `fc` of a network with a new head that has `classes` outputs. It returns the network. The function should work for any number of features. It must not change any other layer, whether this layer is trainable or not.
 
 # %% tags=["exercise"]
 def new_head(model, classes):

@@ -47,9 +47,9 @@ panel = FreezePanel(model, forward=lambda: F.cross_entropy(model(one_each), one_
 display(panel, panel.explorer)
 
 # %% [markdown] tags=["explain"]
-# **Why.** `requires_grad` spreads forward: a result requires a gradient as soon as one of its inputs does. If only the head is trained, the first result that requires a gradient is computed in the head. So the layers before the head record no nodes, save no tensors, and need no backward pass. That is why training only the head is cheap.
+# **Why.** `requires_grad` spreads forward: a result requires a gradient as soon as one of its inputs requires a gradient. If only the head is trained, the first result that requires a gradient is computed in the head. So the layers before the head record no nodes, save no tensors, and need no backward pass. That is why training only the head is cheap.
 #
-# Four calls are often confused: `requires_grad = False`, `eval()`, `no_grad()` and `detach()`. You already know what the first one does. Let's apply each of them to `b`, the second of three `Linear` layers, and see which layers get a gradient.
+# Four calls are often confused: `requires_grad = False`, `eval()`, `no_grad()` and `detach()`. You already know what the first call does. Let's apply each of them to `b`, the second of three `Linear` layers, and see which layers get a gradient.
 
 # %% tags=["predict"]
 q25 = predict("03.q25")

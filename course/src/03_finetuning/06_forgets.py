@@ -35,7 +35,7 @@ print(f"0 to 4, read right after the training: {still_old:.0f} %")
 q7.reveal(still_old)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The batches contained no image of a 3, so nothing in the loss forced the network to keep reading a 3 as a 3. Instead, every batch pushed the outputs for 0 to 4 down, and no batch pushed them up again. This is called **catastrophic forgetting**, and the loss on the new digits can't show it, because it ignores the old ones.
+# **Why.** The batches contained no image of a 3, so nothing in the loss forced the network to keep reading a 3 as a 3. Instead, every batch pushed the outputs for 0 to 4 down, and no batch pushed them up again. This is called **catastrophic forgetting**, and the loss on the new digits can't show it, because it ignores the old digits.
 #
 # You still have ten images of each old digit. Mixing these old images into the batches is called **rehearsal**.
 

@@ -24,7 +24,7 @@ plots.images(mine, columns=8, title="eight versions of your digit")
 plt.show()
 
 # %% [markdown]
-# We train the network on the hundred images together with these eight. Then we test it on fifty other versions, which are rotated and shifted differently.
+# We train the network on the hundred images together with these eight versions. Then we test it on fifty other versions, which are rotated and shifted differently.
 #
 # The dashboard below shows the training while it runs. Press *Start* and watch the validation curves. You can change the speed, pause, change the learning rate, and continue. The cell after the dashboard waits until the training is over. If you haven't pressed *Start*, it starts the training for you.
 
@@ -84,7 +84,7 @@ plt.show()
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.15: a network for your own drawings
 #
-# The kit prepared the training above for you. Now write the training yourself, starting with an empty cell. `learn(model, mine, old)` receives a pretrained network and two pairs of images and labels. The first pair contains your drawings, and the second pair contains images that the network has read so far. The function trains the network until it reads both, and returns it in evaluation mode.
+# The kit prepared the training above for you. Now write the training yourself, starting with an empty cell. `learn(model, mine, old)` receives a pretrained network and two pairs of images and labels. The first pair contains your drawings, and the second pair contains images that the network has read so far. The function trains the network until it reads both kinds of images, and returns the network in evaluation mode.
 #
 # When the checker accepts your function, use it. In a new cell, `pad = autolab.DrawDigit()` gives you a drawing pad. Afterwards `pad.image` and `pad.label` contain your drawing and its label. Draw three digits that this network misreads, and keep a fourth drawing of each digit aside. Then find out whether the trained network reads the fourth drawing.
 

@@ -79,7 +79,7 @@ print(f"{given} of {len(list(block.parameters()))} parameters have a gradient")
 q35.reveal(works)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Batch normalisation saves its *input*, and the ReLU doesn't change this input. After a `tanh`, the same ReLU would cause an error, because `tanh` saves its result.
+# **Why.** Batch normalisation saves its *input*, and the ReLU doesn't change this input. After a `tanh`, however, the same ReLU would cause an error, because `tanh` saves its result.
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.14: add the input
 #

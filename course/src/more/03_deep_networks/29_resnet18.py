@@ -32,7 +32,7 @@ print(f"trained: {trained:,} of {sum(p.numel() for p in big.parameters()):,} num
 q24.reveal(trained)
 
 # %% [markdown]
-# The network expects colour images of 224 by 224 pixels, with the mean and the standard deviation of ImageNet. `weights.transforms()` returns a function that makes such images. To turn a grey image into a colour image, we repeat its only channel three times.
+# The network expects colour images of 224 by 224 pixels, with the mean and the standard deviation of ImageNet. `weights.transforms()` returns a function that makes such images. To turn a grey image into a colour image, we repeat its single channel three times.
 
 # %% tags=["code"]
 prepare_image = weights.transforms()

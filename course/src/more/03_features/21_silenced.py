@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 2. An error, and an answer from the internet
 #
-# Here is a mistake that is easy to make. You replace the head first and freeze everything afterwards, so the new head is frozen too. The next cell raises an error on purpose:
+# Here is a mistake that is easy to make. If you replace the head first and then freeze everything, the new head is frozen too. The next cell raises an error on purpose:
 
 # %% tags=["code", "raises-exception"]
 torch.manual_seed(0)

@@ -23,9 +23,9 @@ same = finetune.parameter_groups(model, lr=0.2, decay=0.5)              # the sh
 print("finetune.parameter_groups:", *(f"{group['lr']:.4f}" for group in same))
 
 # %% [markdown]
-# With **gradual unfreezing**, you train the head alone at first, and then unfreeze one more layer every few epochs, from the head down. Exercise 03.7 is one step of this method.
+# With **gradual unfreezing**, you train the head alone at first, and then unfreeze one more layer every few epochs, from the head down. In exercise 03.7 you write one step of this method.
 #
-# An **adapter (LoRA)** leaves the weight $W$ frozen and adds the product of two thin matrices, which are trained: $W + \frac{\alpha}{r} B A$. If the rank is $r$, then $A$ has $r$ rows and $B$ has $r$ columns. For a convolution, $A$ is a convolution to $r$ channels, and $B$ is a 1x1 convolution from there to the output channels.
+# An **adapter (LoRA)** leaves the weight $W$ frozen and adds the product of two thin matrices, which are trained: $W + \frac{\alpha}{r} B A$. If the rank is $r$, then $A$ has $r$ rows and $B$ has $r$ columns. For a convolution, $A$ is a convolution to $r$ channels, and $B$ is a 1x1 convolution from these $r$ channels to the output channels.
 
 # %% tags=["predict"]
 q16 = predict("03.q16")

@@ -57,9 +57,9 @@ for name, given in attempts.items():
         print(f"{name:27}", ", ".join(kinds))
 
 # %% [markdown] tags=["explain"]
-# **Read the table.** If there is only a size mismatch, the file contains a different head. If all keys are missing *and* just as many are unexpected, the names have a prefix. Often it is `module.`, which a wrapper for several GPUs adds. If there are a few unexpected keys such as `model` and `epoch`, you have loaded a whole checkpoint, and the state dict is inside it. In the last two cases `strict=False` would silence the error, but it would load nothing at all.
+# **Read the table.** If there is only a size mismatch, the file contains a different head. If all keys are missing *and* the same number of keys are unexpected, the names have a prefix. Often the prefix is `module.`, which is added by a wrapper for several GPUs. If there are a few unexpected keys such as `model` and `epoch`, you have loaded a whole checkpoint, and the state dict is inside it. In the last two cases `strict=False` would silence the error, but it would load nothing at all.
 #
-# A file also remembers the device of each tensor. If you load GPU tensors on a computer without a GPU, you get an error, which the next cell raises on purpose. The GPU is simulated, as in lesson 2, but the file is real.
+# The file also stores the device of each tensor. If you load GPU tensors on a computer without a GPU, you get an error, which the next cell raises on purpose. The GPU is simulated, as in lesson 2, but the file is real.
 
 # %% tags=["code", "raises-exception"]
 with autolab.cuda.simulate():
@@ -148,7 +148,7 @@ autolab.viz.draw(F.cross_entropy(model(few_x), few_y), rankdir="TB",
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.11: load all but the head
 #
-# Write `load_body(model, state)`. It loads every entry of the file except the entries of the head `fc`, so the network keeps its own head. The function returns a list of the names that were left out. If the remaining names don't fit, it must still raise an error. The code below loads either everything or nothing, so change it.
+# Write `load_body(model, state)`. It loads every entry of the file except the entries of the head `fc`, so the network keeps its own head. The function returns a list of the names that were left out. If the remaining names don't fit, it must still raise an error. The code below loads either everything or nothing, so you have to change it.
 
 # %% tags=["exercise"]
 def load_body(model, state):
