@@ -64,7 +64,7 @@ sum_over_paths = Exercise(
         ),
         Mistake(
             {"factor": True},
-            "Your formula has an extra factor a. The derivative of w1 * a with respect to a is w1, not w1 * a.",
+            "There is a factor a too many. The derivative of w1 * a with respect to a is w1, not w1 * a.",
         ),
         Mistake(
             lambda a, w1, w2, w3, w4: -(w1 + w3 + w2 + w4),

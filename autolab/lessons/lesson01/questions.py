@@ -418,7 +418,7 @@ WORDS = {
     "01.w2": Words(
         "Before backward() `x.grad` is None, and after it `a.grad` is None. What does None mean in each case, and what "
         "would 0 mean?",
-        "For x, no gradient has arrived yet, so it isn't known. a is not a leaf, so its gradient arrived, was "
+        "For x, nothing has come back yet, so the gradient isn't known. a is not a leaf, so its gradient arrived, was "
         "passed on, and was not kept. A 0 would mean that a tiny change there doesn't change the result.",
     ),
     "01.w3": Words(

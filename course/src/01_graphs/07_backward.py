@@ -20,7 +20,7 @@ print("before backward: x.grad =", before)
 q5.reveal(before)
 
 # %% [markdown]
-# Predict what happens to the gradient of `a`, and answer the question in the picture. Then step through the backward pass, which is the part marked *← gradients* in the bar below the graph, and watch `x`: when do contributions arrive, and when does `x.grad` receive their sum?
+# Predict what happens to the gradient of `a`, and answer the question in the picture. Then step through the backward pass, which is the part *← gradients* of the bar below the graph, and watch `x`: when do contributions arrive, and when does `x.grad` receive their sum?
 #
 # After that, you play the engine yourself on another graph. If you make a wrong decision, the engine still carries it out, so you can see where it leads before you go back and try again.
 

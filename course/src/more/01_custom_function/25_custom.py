@@ -20,7 +20,7 @@ q27 = predict("01.q27")
 q27
 
 # %% [markdown]
-# Let's use this function in training, and walk downhill on $y / 2$, whose lowest point is at $x = -1/3$.
+# Let's train with it and walk downhill on $y / 2$, whose lowest point is at $x = -1/3$.
 
 # %% tags=["code"]
 x = torch.tensor(-3.0, requires_grad=True)

@@ -34,7 +34,7 @@ y = torch.exp(x)
 autolab.explore(y.sum())
 
 # %% [markdown]
-# Here is the same graph after `y.add_(1)`. The backward half is missing, and the line above the graph says why. If you click the node, you see that its saved tensor is marked as modified.
+# Now here is the same graph after `y.add_(1)`. The backward half is missing, and the line above the graph says why. If you click the node, you see that its saved tensor is marked as modified.
 
 # %% tags=["picture"]
 y.add_(1)

@@ -77,7 +77,7 @@ print("if, one branch recorded:       y =", y.item(), " x.grad =", x.grad)
 q21.reveal(slope_with_where)
 
 # %% [markdown]
-# The picture shows both branches, so you can answer two questions. Which gradient reaches the square root, although the square root was not chosen? And what does the square root pass on to `x`?
+# The picture shows both branches, so you can answer two questions. Which gradient reaches the root, although the root was not chosen? And what does the root pass on to `x`?
 
 # %% tags=["picture"]
 x = torch.tensor(0.0, requires_grad=True)
@@ -87,7 +87,7 @@ explorer.ask("root", "grad", id="01.a14")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** `where` sends the gradient $1$ into the branch that was chosen and $0$ into the other one. The zero goes on to the square root, whose local derivative $1 / (2 \sqrt{x})$ is infinite at $0$. The product $0 \cdot \infty$ is NaN, which means "not a number". This NaN is added to the other contributions, and a sum that contains a NaN is NaN. The fix is to keep the bad number out of the branch in the first place: write `torch.sqrt(torch.where(x > 0, x, 1))` inside the outer `where`.
+# **Why.** `where` sends the gradient $1$ into the branch that was chosen and $0$ into the other one. The zero goes on to the root, whose local derivative $1 / (2 \sqrt{x})$ is infinite at $0$. The product $0 \cdot \infty$ is NaN, which means "not a number". This NaN is added to the other contributions, and a sum that contains a NaN is NaN. The fix is to keep the bad number out of the branch in the first place: write `torch.sqrt(torch.where(x > 0, x, 1))` inside the outer `where`.
 
 # %% tags=["words"]
 in_words("01.w8")

@@ -94,7 +94,7 @@ explorer
 in_words("01.w12")
 
 # %% [markdown] tags=["explain"]
-# **Why.** This is the sum over paths again, because `b` reaches the result through six places, each with the local derivative 1. So its gradient is $6$. Each number of `row` reaches the result through three rows, so its gradient is $3$. A gradient always has the shape of its tensor, so wherever broadcasting has repeated a number, the gradients of the copies are added.
+# **Why.** This is the sum over paths again, because `b` reaches the result through six places, so its gradient is the sum of six paths with the local derivative 1 each: $6$. Each number of `row` reaches the result through three rows: $3$. A gradient always has the shape of its tensor, so wherever broadcasting has repeated a number, the gradients of the copies are added.
 
 # %% [markdown]
 # The same happens with the bias of every layer in a network:

@@ -19,4 +19,4 @@ explorer
 q8.reveal(w.grad)
 
 # %% [markdown] tags=["explain"]
-# **Why.** For the graph, the detached factor is a constant. So one of the two paths of $w \cdot w$ is gone, and $\bar w$ is $3$ instead of $6$.
+# **Why.** For the graph, the detached factor is a constant. So one of the two paths of $w \cdot w$ is gone, and $\bar w = 3$ remains instead of $6$.
