@@ -69,9 +69,9 @@ adding = Exercise(
         ),
     ),
     mistakes=(
-        Mistake(_no_shortcut, "This is only the branch. You still have to add the input to it."),
+        Mistake(_no_shortcut, "This is the branch alone. The input has to be added to it."),
         Mistake(_relu_inside, "Here the ReLU has to come after the sum: relu(branch(x) + x)."),
-        Mistake(_no_relu, "The sum is right, but the ReLU is missing."),
+        Mistake(_no_relu, "The sum is right. Its ReLU is missing."),
         Mistake(
             _detached,
             "The numbers are right, but the path past the branch is cut, so no gradient comes "

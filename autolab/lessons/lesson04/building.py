@@ -85,7 +85,7 @@ remembers = Exercise(
         ),
         Mistake(
             {"grad": 1.0},
-            "`grad` starts with 1. But only the result gets a 1, and only when backward begins. All other Values start with 0.0.",
+            "`grad` starts as 1. But only the result gets a 1, and only when backward begins. All other Values start with 0.0.",
         ),
     ),
     hints=(
