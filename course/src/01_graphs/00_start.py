@@ -11,7 +11,7 @@
 #
 # In each section you first predict what will happen. Don't worry about wrong guesses, because they cost nothing, and people remember surprises best. Then you run the code, step through a picture, and explain in your own words what you saw. If an exercise isn't right yet, its checker tells you why, and `hint("01.1")` gives you a hint. You can also run the whole notebook at once, because questions stay open until you answer them.
 #
-# You will see two names for the same package. In this lesson, code that starts with `torch.…` also runs in PyTorch, with the same numbers and the same error messages. Code that starts with `autolab.…`, such as the code for the pictures of graphs, only works with this kit.
+# You will see two names for the same package. In this lesson, code that starts with `torch.…` also runs in PyTorch, with the same numbers and the same error messages. Code that starts with `autolab.…`, such as the code that draws the graphs, comes from this kit.
 
 # %% tags=["setup", "colab"]
 

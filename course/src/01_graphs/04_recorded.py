@@ -49,7 +49,7 @@ explorer
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.1: from a picture to code
 #
-# This is the graph of a function of two tensors, and the result is on the right. Use `torch.log` and `torch.sin` to write a function that records exactly this graph.
+# This is the graph of a function of two tensors, with the result on the right. Use `torch.log` and `torch.sin` to write a function that records exactly this graph.
 #
 # ```
 # x1 ───────┐

@@ -18,7 +18,7 @@ print("v.grad =", kept)
 q3.reveal(kept)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** A **leaf** is a tensor that wasn't made by a recorded operation, so the graph ends there. `backward()` fills `.grad` only for leaves that require a gradient. `v` has a `grad_fn`, which means that it is the result of an operation, namely of the multiplication by 0.1. A gradient did arrive at `v`, but it was passed on and then dropped, because `v` is not a leaf. The leaf is the tensor inside the brackets, which no longer has a name. Other harmless-looking operations, such as `.double()`, have the same effect.
+# **Why.** A **leaf** is a tensor that wasn't made by a recorded operation, so the graph ends there. `backward()` fills `.grad` only for leaves that require a gradient. `v` has a `grad_fn`, which means that it is the result of an operation, namely the multiplication by 0.1. A gradient did arrive at `v`, but it was passed on and then dropped, because `v` is not a leaf. The leaf is the tensor inside the brackets, which no longer has a name. Other harmless-looking operations, such as `.double()`, have the same effect.
 #
 # The flag `requires_grad` spreads forward: a result requires a gradient as soon as one of its inputs does. If you compute with plain data only, no graph is recorded at all.
 #

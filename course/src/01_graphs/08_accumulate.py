@@ -18,7 +18,7 @@ for turn in (1, 2):
 q6.reveal(x.grad)
 
 # %% [markdown]
-# `autolab.record()` records everything that really happens inside its block. The block below runs the two passes again, then clears the gradient, and then takes a step. First predict where `x` ends up. Then step through the recording, and compare what `x.grad` holds after the first backward pass with what it holds after the second.
+# `autolab.record()` records everything that happens inside its block. The block below runs the two passes again, then clears the gradient, and then takes a step. First predict where `x` ends up. Then step through the recording, and compare what `x.grad` holds after the first backward pass with what it holds after the second.
 
 # %% tags=["predict"]
 q7 = predict("01.q7")
@@ -39,7 +39,7 @@ autolab.explore(recording)
 q7.reveal(x)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** `backward()` **accumulates**: it adds the new gradient to whatever is in `.grad`. Here $6 + 6 = 12$ is stored in `x.grad`. This is the rule of section 6 again, because two results computed from one leaf are just more paths, and 12 is the gradient of their sum. Accumulation is useful if, for example, a **batch** (the set of examples used in one step) doesn't fit into memory, because then you can process it in two halves.
+# **Why.** `backward()` **accumulates**: it adds the new gradient to whatever is in `.grad`. Here $6 + 6 = 12$ is stored in `x.grad`. This is the rule from section 6 again, because two results computed from one leaf are just more paths, and 12 is the gradient of their sum. Accumulation is useful if, for example, a **batch** (the set of examples used in one step) doesn't fit into memory, because then you can process it in two halves.
 #
 # In gradient descent, however, each step needs the gradient of *its own* loss. So we clear the gradient in every step, with `w.grad = None` or `w.grad.zero_()`. The right moment is after the step has used the gradient, and before the next `backward()`. If you clear it between `backward()` and the step, the step subtracts zero and nothing moves.
 #

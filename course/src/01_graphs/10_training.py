@@ -53,7 +53,7 @@ print(f"a = {a.item():.2f}, b = {b.item():.2f}")
 q29.reveal()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Both loops find the same line, because they compute the same gradients and take the same steps. `optimizer.zero_grad()` clears the two leaves that we handed over, and nothing else has to be cleared. The loss falls quickly at first, and later it levels off at about 0.01, since no line can pass through all the noise in the points. For the same reason, the line differs a little from $1 + 2x$: the noise has moved the best line.
+# **Why.** Both loops find the same line, because they compute the same gradients and take the same steps. `optimizer.zero_grad()` clears the two leaves that we handed over, and nothing else has to be cleared. The loss falls quickly at first, and later it levels off at about 0.01, because the points are noisy and no line can pass through all of them. For the same reason, the line differs a little from $1 + 2x$: the noise has moved the best line.
 #
 # **Takeaway:** a training loop repeats four steps: forward, clear, backward and step.
 # Read more: PyTorch's page on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).

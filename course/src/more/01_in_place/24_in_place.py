@@ -64,7 +64,7 @@ print("right:", torch.exp(x).detach())
 # %% [markdown] tags=["section"]
 # ## 2. Leaves and views
 #
-# In lesson 1, PyTorch refused to change a leaf in place. What if you change only a part of the leaf? A **view** is a tensor that shows part of another tensor's memory, and `x[:1]` is one.
+# In lesson 1, PyTorch refused to change a leaf in place. What if you change only a part of the leaf? A **view** is a tensor that shows part of another tensor's memory, and `x[:1]` is an example.
 
 # %% tags=["predict"]
 q34 = predict("01.q34")
@@ -88,7 +88,7 @@ print("under no_grad(): ", x, "version", x._version)
 q34.reveal(outcome)
 
 # %% [markdown] tags=["explain"]
-# **Why.** A view has no memory of its own. If you change the view, you therefore change the leaf, and PyTorch refuses that too. Views, their base and the result of `detach()` share one version counter. In the cell above, the counter shows 2, because Python turns `x[:1] += 1` into two changes: it changes the view, and then it writes the view back into `x`. A tensor made by `torch.from_numpy` even shares its memory with NumPy, which brings us to the next question.
+# **Why.** A view has no memory of its own. If you change the view, you therefore change the leaf, and PyTorch refuses this change too. Views, their base and the result of `detach()` share one version counter. In the cell above, the counter shows 2, because Python turns `x[:1] += 1` into two changes: it changes the view, and then it writes the view back into `x`. A tensor made by `torch.from_numpy` even shares its memory with NumPy, which brings us to the next question.
 
 # %% tags=["predict"]
 q25 = predict("01.q25")

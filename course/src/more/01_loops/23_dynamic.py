@@ -194,7 +194,7 @@ for name, y in {"x + 2": x + 2, "x * x": x * x}.items():
 q23.reveal(raised)
 
 # %% [markdown] tags=["explain"]
-# **Why.** After a node has run, its saved tensors are **freed**, because they take memory and are rarely needed again. The nodes and their arrows, however, are still there. `x + 2` saved nothing, so nothing is missing in the second pass, whereas `x * x` saved its factors, which are gone. So the rule "calling backward twice always raises an error" is wrong, because the outcome depends on what was saved. "The graph is destroyed" is wrong as well.
+# **Why.** After a node has run, its saved tensors are **freed**, because they take memory and are rarely needed again. The nodes and their arrows are still there. `x + 2` saved nothing, so nothing is missing in the second pass. The factors that `x * x` saved, however, are gone. So the rule "calling backward twice always raises an error" is wrong, because the outcome depends on what was saved. "The graph is destroyed" is wrong as well.
 #
 # With `retain_graph=True` the saved tensors are kept. You need this, for example, if two results share a part of their graph and you call `backward()` on both. Often it is simpler to add the two results and call `backward()` once.
 

@@ -13,7 +13,7 @@ explorer
 # %% [markdown] tags=["section"]
 # ## 2. Two losses and one network
 #
-# The network of the lesson reads a 7. We add a layer for letters that the loss doesn't use, and we call `backward()` for two different losses. Answer both questions before you run the cell.
+# The network from the lesson reads a 7. We add a layer for letters that the loss doesn't use, and we call `backward()` for two different losses. Answer both questions before you run the cell.
 
 # %% tags=["predict"]
 q9 = predict("01.q9")

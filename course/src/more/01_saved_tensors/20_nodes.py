@@ -99,7 +99,7 @@ q12.reveal(kept)
 # %% [markdown] tags=["explain"]
 # **Why.** There are two ways to see the gradient of a tensor in the middle of a graph, and the cell uses both in the second pass. `retain_grad()` keeps the gradient in `.grad`. A **hook** is a function that you write, and the engine calls it as soon as the gradient is complete. Here, the hook prints the gradient.
 #
-# The printed lines show the order of the pass. The first tensors whose gradients are complete are `z` and then `product`. After that comes `b`, before `a`, because the engine always takes the ready node that was recorded last. `x` comes at the end, after all three contributions have been added up.
+# The printed lines show the order of the pass. The gradient of `z` is complete first, and then the gradient of `product`. After that, `b` comes before `a`, because the engine always takes the ready node that was recorded last. `x` comes at the end, after all three contributions have been added up.
 #
 # A hook can also change the gradient, because the engine passes on what the hook returns. If a hook returns nothing, the gradient stays as it is. `register_hook` gives you a handle, and `handle.remove()` removes the hook again.
 

@@ -39,7 +39,7 @@ print("X.T:", X.T)
 q30.reveal()
 
 # %% [markdown] tags=["explain"]
-# **Why.** A tensor is a row of numbers in memory together with a **shape**, which says how to read them. `view` keeps reading row by row, so it needs numbers that lie in memory in that order. `reshape` does the same, but makes a copy if necessary. `permute` exchanges dimensions, and like `view` it doesn't move any number in memory. All three are part of the graph, so the backward pass gives the gradient the old shape again.
+# **Why.** A tensor is a row of numbers in memory together with a **shape**, which says how to read them. `view` keeps reading row by row, so it needs numbers that lie in memory in that order. `reshape` does the same, but makes a copy if necessary. `permute` exchanges dimensions, and like `view` it doesn't move any number in memory. All three operations are recorded in the graph, so the backward pass gives the gradient the old shape again.
 #
 # All numbers of a tensor have the same type, its `dtype`, and they are in one place, its `device`. In lesson 2 you will move tensors to another device.
 #

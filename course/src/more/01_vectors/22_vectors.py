@@ -214,7 +214,7 @@ in_words("01.w5")
 # %% [markdown] tags=["exercise"]
 # ### Exercise 01.9: a Jacobian, row by row
 #
-# Write `jacobian(f, x)` for a function `f` from a vector to a vector. Use nothing but `backward(gradient=…)`. You get row `i` if only output `i` counts.
+# Write `jacobian(f, x)` for a function `f` from a vector to a vector. Use nothing but `backward(gradient=…)`. You get row `i` if only output `i` has a weight of 1 and all other outputs have a weight of 0.
 
 # %% tags=["exercise"]
 def jacobian(f, x):

@@ -58,7 +58,7 @@ except TypeError as error:
 # %% [markdown] tags=["section"]
 # ## 3. Freeze one of three weights
 #
-# Here are three weights in a row. We freeze one of them, and ask what that means for the other two.
+# Here are three weights in a row. Let's freeze one of them, and see what happens to the other two.
 
 # %% tags=["predict"]
 q13 = predict("01.q13")
