@@ -141,7 +141,7 @@ my_relu = Exercise(
         Mistake(relu_with(lambda g, x: (x > 0).float()), IGNORED),
         Mistake(
             relu_with(lambda g, x: g),
-            "Your backward blocks nothing. Where the input was negative, the local derivative is 0.",
+            "Your backward passes every gradient on. Where the input was negative, the local derivative is 0.",
         ),
         Mistake(
             relu_with(lambda g, x: g * (x < 0)),

@@ -14,7 +14,7 @@ explorer.ask("x", "grad", id="01.a3")
 explorer
 
 # %% [markdown] tags=["explain"]
-# **Why.** A **path** is a way along the arrows from the result back to the leaf. Each edge on the path has a **local derivative**, that is, the derivative of a node's result with respect to the one input that the path goes through. Multiply the local derivatives along each path, and then add up all the paths. This is the chain rule for functions of several variables. To see why it is true, imagine a nudge of `x`: the nudge reaches `z` along every path at once, so every path contributes its part.
+# **Why.** A **path** is a way along the arrows from the result back to the leaf. Each edge on the path has a **local derivative**. This is the derivative of a node's result with respect to the input that the path goes through. Multiply the local derivatives along each path, and then add up all the paths. This is the chain rule for functions of several variables. To see why it is true, imagine a nudge of `x`: the nudge reaches `z` along every path at once, so every path contributes its part.
 
 # %% tags=["predict"]
 q4 = predict("01.q4")

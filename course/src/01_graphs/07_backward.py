@@ -37,5 +37,5 @@ autolab.practice(level=3, seed=1)
 #
 # Before the pass `x.grad` is `None`, which means "not computed yet". That is different from zero, because a zero would claim that a tiny change of `x` doesn't change `z`, and we don't know that yet. The gradient of `a` was 4 for a moment, but then it was passed on and **freed**, because `a` is not a leaf. (If you want to keep it, call `a.retain_grad()` before the pass.)
 #
-# **Takeaway:** `None` is not zero; a node runs when its gradient is complete; only leaves keep their gradient.
+# **Takeaway:** `None` is not zero. A node runs when its gradient is complete, and only leaves keep their gradient.
 # Read more: PyTorch's page on [`retain_grad`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html).

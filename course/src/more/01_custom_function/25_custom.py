@@ -49,7 +49,7 @@ except RuntimeError as error:
 q27.reveal(right)
 
 # %% [markdown] tags=["explain"]
-# **Why.** The loss fell, but it stopped at 0.5, although its lowest value is 0.3333. The reason is that multiplication binds more tightly than addition, so `grad_output * 6*input + 2` means $(\bar y \cdot 6x) + 2$, and the 2 is added whatever gradient arrives. At the end of the training $\bar y = \tfrac12$, so the rule gives $3x + 2$, which is zero at $x = -2/3$. The correct rule gives $\bar y \cdot (6x + 2) = 3x + 1$, which is zero at $x = -1/3$.
+# **Why.** The loss fell, but it stopped at 0.5, although its lowest value is 0.3333. The reason is that multiplication binds more tightly than addition, so `grad_output * 6*input + 2` means $(\bar y \cdot 6x) + 2$. The 2 is added whatever gradient arrives. At the end of the training $\bar y = \tfrac12$, so the rule gives $3x + 2$, which is zero at $x = -2/3$. The correct rule gives $\bar y \cdot (6x + 2) = 3x + 1$, which is zero at $x = -1/3$.
 #
 # If $\bar y$ happens to be 1, the wrong rule gives the right number. That is why a quick test with `y.backward()` on a single number doesn't reveal the mistake. Now read the two tables in the message. Each row belongs to an input, and each column to an output. The wrong rule has a 2 off the diagonal, so it claims that every output depends on every input.
 #

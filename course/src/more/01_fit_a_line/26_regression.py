@@ -194,7 +194,7 @@ def two_steps(clear):
 autolab.compare(two_steps(True), two_steps(False), ("cleared", "not cleared")).show()
 
 # %% [markdown] tags=["explain"]
-# **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$, so it contains all gradients since the start. At the bottom of the valley the last gradient is zero, but the sum is not. The weights therefore keep moving and climb up the other side, until the new gradients have cancelled the old ones and the weights come back, like a ball that rolls without friction.
+# **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$, so it contains all gradients since the start. At the bottom of the valley the last gradient is zero, but the sum is not. The weights therefore keep moving and climb up the other side. When the new gradients have cancelled the old ones, the weights come back, like a ball that rolls without friction.
 #
 # The four ways end at the same line, up to the last decimal places. That is what we expect, because they compute the same gradients. They only differ in how much of the work you do yourself. The line differs a little from $a = 1$ and $b = 2$, because the noise has moved the best line.
 

@@ -94,7 +94,7 @@ explorer
 in_words("01.w12")
 
 # %% [markdown] tags=["explain"]
-# **Why.** This is the sum over paths again, because `b` reaches the result through six places, so its gradient is the sum of six paths with the local derivative 1 each: $6$. Each number of `row` reaches the result through three rows: $3$. A gradient always has the shape of its tensor, so wherever broadcasting has repeated a number, the gradients of the copies are added.
+# **Why.** This is the sum over paths again, because `b` reaches the result through six places. Its gradient is the sum over six paths with the local derivative 1 each: $6$. Each number of `row` reaches the result through three rows: $3$. A gradient always has the shape of its tensor, so wherever broadcasting has repeated a number, the gradients of the copies are added.
 
 # %% [markdown]
 # The same happens with the bias of every layer in a network:
@@ -167,7 +167,7 @@ print("W.grad =", W.grad)
 print("the outer product of v and x:", torch.outer(v, x))
 
 # %% [markdown] tags=["explain"]
-# **Why.** Row $i$ of $W$ only influences output $i$, and its local derivatives are the numbers in $x$. So most entries of the Jacobian are zero. Here, 12 of the 18 entries are zero. In a layer with 1,000 inputs and 1,000 outputs, the Jacobian has a billion entries, and all but a million of them are zero. However, the gradient needs none of these zeros. Each entry of $\bar W$ is the gradient arriving at its output, multiplied by its input, $\bar W_{ij} = v_i\, x_j$, so the whole gradient is the outer product of $v$ and $x$.
+# **Why.** Row $i$ of $W$ only influences output $i$, and its local derivatives are the numbers in $x$. So most entries of the Jacobian are zero. Here, 12 of the 18 entries are zero. In a layer with 1,000 inputs and 1,000 outputs, the Jacobian has a billion entries, and all but a million of them are zero. However, the gradient needs none of these zeros. Each entry of $\bar W$ is the gradient arriving at its output, multiplied by its input, $\bar W_{ij} = v_i\, x_j$. So the whole gradient is the outer product of $v$ and $x$.
 #
 # The picture shows this Jacobian as a table. It has a row for each output, and the six weights stand side by side. Each row contains $x$ at the positions of its own weights, and zeros elsewhere.
 
@@ -206,7 +206,7 @@ print("times the Jacobian of W:", torch.einsum("i,ijk->jk", arrives, of_W))
 print("W.grad:                 ", W.grad)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Both products are equal to what `backward()` has stored. The Jacobian with respect to the bias is the identity matrix, because each number of `b` is added to one output. So the gradient of the bias is just the gradient that arrives. The Jacobian with respect to $W$ has three indices, one for the output and two for the weight, and the product sums over the output. For a layer of a real network this table would be far too large, for example 5.8 million entries with 400 inputs and 120 outputs, so `backward()` never builds it.
+# **Why.** Both products are equal to what `backward()` has stored. The Jacobian with respect to the bias is the identity matrix, because each number of `b` is added to one output. So the gradient of the bias is just the gradient that arrives. The Jacobian with respect to $W$ has three indices, one for the output and two for the weight, and the product sums over the output. For a layer of a real network this table would be far too large. With 400 inputs and 120 outputs, for example, it would have 5.8 million entries, so `backward()` never builds it.
 
 # %% tags=["words"]
 in_words("01.w5")
