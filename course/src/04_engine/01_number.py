@@ -4,7 +4,7 @@
 # Suppose `x` is 3.0. After `y = x * x`, Python has an object that holds 9.0 and nothing else. But to find the gradient of `x`, we have to know how the 9.0 was computed. So let's write our own class, called `Value`. Each of its objects stores four things:
 #
 # - `data`, the number
-# - `parents`, the Values from which it was computed
+# - `parents`, the Values from which the number was computed
 # - `op`, the name of the operation
 # - `local`, the **local derivative** for each parent, that is, how much the result rises if that parent rises a little
 #

@@ -18,7 +18,7 @@ q7.reveal(raised)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.8: back to its shape
 #
-# If a number was repeated, it has several paths to the result, and the gradients along these paths are added. So take the array `sent` and sum it over everything that broadcasting has repeated, until it has the shape `shape`. Broadcasting can repeat an array in two ways: it adds axes in front, and it stretches axes of size 1.
+# If a number was repeated, it has several paths to the result, and the gradients along these paths are added. So take the array `sent` and sum it over all axes along which broadcasting has repeated numbers, until it has the shape `shape`. Broadcasting can repeat an array in two ways: it adds axes in front, and it stretches axes of size 1.
 
 # %% tags=["exercise"]
 def fit(sent, shape):
@@ -27,7 +27,7 @@ def fit(sent, shape):
 check("04.8", fit)
 
 # %% [markdown]
-# Now `share` can give each contribution the shape of its parent. There is one more new feature, because a local derivative may now be a *function*. We need this for the **matrix product**. A table with all of its derivatives would be huge, but we never need the table itself. We only need the product of the table and a gradient, and this product is just another matrix product. So for each operand we store a function that computes it.
+# Now `share` can give each contribution the shape of its parent. There is one more new feature, because a local derivative may now be a *function*. We need this for the **matrix product**. A table with all derivatives of a matrix product would be huge, but we never need the table itself. We only need the product of the table and a gradient, and this product is just another matrix product. So for each operand we store a function that computes it.
 
 # %% tags=["code"]
 fit = use("04.8", fit)

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 9. Train a network with your engine
 #
-# Your engine is complete, so let's find out whether it can learn to read digits. The network is smaller than the one in lesson 1: it has two layers and no convolutions, and the pictures have 10 by 10 pixels. So there are $100 \cdot 30 + 30 + 30 \cdot 10 + 10 = 3{,}340$ numbers instead of 78,010. Even so, it learns all ten digits with nothing but your engine.
+# Your engine is complete, so let's find out whether it can learn to read digits. The network is smaller than the network in lesson 1: it has two layers and no convolutions, and the pictures have 10 by 10 pixels. So there are $100 \cdot 30 + 30 + 30 \cdot 10 + 10 = 3{,}340$ numbers instead of 78,010. Even so, it learns all ten digits with nothing but your engine.
 
 # %% tags=["code"]
 from autolab.lessons.hand import my_digit
@@ -93,7 +93,7 @@ explorer.to_html("my_engine.html", title="My engine, and a digit")
 explorer
 
 # %% [markdown] tags=["explain"]
-# This is your engine at work on your digit. Your network may misread your digit, just as it misreads the 7 that comes with the course. This isn't surprising, because the network still misreads about one digit in ten. But the gradients are correct, so more images and more training can improve it. The cell also writes `my_engine.html`, a page that needs neither Python nor the internet, so you can show it to a friend.
+# This is your engine at work on your digit. Your network may misread your digit, just as it misreads the 7 that comes with the course. This isn't surprising, because the network still misreads about one digit in ten. But the gradients are correct, so more images and more training can improve the network. The cell also writes `my_engine.html`, a page that needs neither Python nor the internet, so you can show it to a friend.
 
 # %% tags=["progress"]
 progress("04")

@@ -83,7 +83,7 @@ q35.reveal(works)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.14: add the input
 #
-# Write `residual(x, branch, shortcut)`, where `branch` and `shortcut` are functions. It adds `x` to `branch(x)` and returns the ReLU of the sum, which replaces negative numbers by 0. If `shortcut` is not None, add `shortcut(x)` instead of `x`. This is needed when the shapes of `x` and `branch(x)` differ.
+# Write `residual(x, branch, shortcut)`, where `branch` and `shortcut` are functions. It adds `x` to `branch(x)` and returns the ReLU of the sum, which replaces negative numbers by 0. If `shortcut` is not None, add `shortcut(x)` instead of `x`. You need the shortcut when the shapes of `x` and `branch(x)` differ.
 
 # %% tags=["exercise"]
 def residual(x, branch, shortcut=None):
@@ -151,9 +151,9 @@ print("convolutions with a bias:", biases)
 del net, h, out                                 # frees about 40 MB
 
 # %% [markdown] tags=["explain"]
-# **Why.** The stages with pooling make the picture smaller and give it more channels. So the network finds small patterns first, and then combines them into larger ones. The two blocks don't change any shape, because otherwise `x` and `branch(x)` couldn't be added. `out` has 20 numbers and not one, so `backward` needs a tensor of the same shape that says how much each of them counts.
+# **Why.** The stages with pooling make the picture smaller and give it more channels. So the network finds small patterns first, and then combines them into larger patterns. The two blocks don't change the shape, because otherwise `x` and `branch(x)` couldn't be added. `out` has 20 numbers instead of one, so `backward` needs a tensor of the same shape that says how much each number counts.
 #
-# Nearly all of the 2.4 million parameters are in the later stages, since a convolution from 256 to 256 channels alone has $256 \cdot 256 \cdot 9 = 589{,}824$. Deeper networks save parameters with another kind of block. A basic block has two 3x3 convolutions, whereas a **bottleneck** first reduces the number of channels with a 1x1 convolution, works on the few that are left, and then increases the number again:
+# Nearly all of the 2.4 million parameters are in the later stages, because a single convolution from 256 to 256 channels has $256 \cdot 256 \cdot 9 = 589{,}824$ parameters. Deeper networks save parameters with another kind of block. A basic block has two 3x3 convolutions, whereas a **bottleneck** first reduces the number of channels with a 1x1 convolution, applies a 3x3 convolution to these few channels, and then increases the number again:
 
 # %% tags=["code"]
 from autolab.vision.models.resnet9 import BottleneckResBlock
@@ -175,5 +175,5 @@ autolab.explore(block(torch.rand(1, 2, 4, 4)).sum(),
                 params=dict(block.named_parameters()))
 
 # %% [markdown] tags=["keep"]
-# **Takeaway:** a deep network is a row of blocks that keep the shape, and stages between them that halve the picture.
+# **Takeaway:** a deep network is a row of blocks that keep the shape, with stages between them that halve the picture.
 # The kit has this network as `autolab.vision.models.resnet9`; PyTorch lists larger ones among [its models](https://docs.pytorch.org/vision/stable/models.html). More on modules: [`nn.Module`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html).

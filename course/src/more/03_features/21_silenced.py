@@ -93,7 +93,7 @@ axes = autolab.viz.plot_losses({"training loss of the head": losses})
 # %% [markdown] tags=["explain"]
 # **Why.** Each of the 50 images ran through the body once. Without stored features, $60 \cdot 50 = 3000$ images would run through it.
 #
-# This only works if the body is frozen, if it is in evaluation mode, and if the images are the same in every epoch. For example, if you rotate and shift the images differently in each epoch, the features change in each epoch as well. `finetune.cached_features` stores the features of a whole data set. It raises an error if the body is not frozen or not in evaluation mode.
+# This only works if the body is frozen, if it is in evaluation mode, and if the images are the same in every epoch. For example, if you rotate and shift the images differently in each epoch, the features change in each epoch as well. `finetune.cached_features` stores the features of a whole data set. This function raises an error if the body is not frozen or not in evaluation mode.
 
 # %% tags=["predict"]
 q29 = predict("03.q29")

@@ -159,7 +159,7 @@ q14.reveal(same)
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.6: frozen for good
 #
-# `freeze_for_good(layer)` is called in the middle of a training. After that, an optimizer must not change the layer, whatever the settings of the optimizer are, and whether or not the loop clears the gradients. The version below doesn't achieve this, so fix it. The function doesn't have to return anything.
+# A training loop calls `freeze_for_good(layer)` in the middle of the training. After that, an optimizer must not change the layer, whatever the settings of the optimizer are, and whether or not the loop clears the gradients. The version below doesn't achieve this, so fix it. The function doesn't have to return anything.
 
 # %% tags=["exercise"]
 def freeze_for_good(layer):

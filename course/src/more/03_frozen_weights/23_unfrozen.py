@@ -41,7 +41,7 @@ q15.reveal(moved)
 FreezePanel(model, torch.optim.SGD(model.fc.parameters(), lr=0.05))
 
 # %% [markdown] tags=["explain"]
-# **Why.** An optimizer trains exactly the parameter objects that it was given. `layer3` receives gradients, but they accumulate unused, because `optimizer.zero_grad()` doesn't know these parameters either.
+# **Why.** An optimizer trains exactly the parameter objects that it was given. `layer3` receives gradients, but the optimizer never uses them. They also accumulate, because `optimizer.zero_grad()` doesn't know these parameters either.
 #
 # **Three ways that work.** You can build the optimizer last, when all layers are in place. You can also give it all parameters from the beginning, because it skips frozen parameters as long as they have no gradient. Or you can add a group with `add_param_group` when you unfreeze a layer. If a parameter is already in a group, adding it again raises an error, which the next cell shows on purpose:
 

@@ -73,7 +73,7 @@ autolab.explore(loss, params=dict(adapter.named_parameters()))
 # %% [markdown] tags=["explain"]
 # **Why.** $B$ starts at zero, so $BA = 0$ and the network gives the same answers as before. The training therefore begins with what the network knows. If $A$ started at zero as well, both gradients would stay zero forever, because the gradient of $A$ has the factor $B$, and the gradient of $B$ has the factor $A$.
 #
-# The adapter trains $8 \cdot 64 \cdot 3 \cdot 3 + 64 \cdot 8 = 5120$ numbers instead of $64 \cdot 64 \cdot 3 \cdot 3 = 36864$. So your few examples only have to determine a small number of parameters. There is also less to store: all tasks share one body, and each task needs only a small file. After the training, you can add the product to the weight, and then the adapter costs no extra time. In this kit, `finetune.merge_lora` does this for you.
+# The adapter trains $8 \cdot 64 \cdot 3 \cdot 3 + 64 \cdot 8 = 5120$ numbers instead of $64 \cdot 64 \cdot 3 \cdot 3 = 36864$. So your few examples have to determine fewer parameters. There is also less to store: all tasks share one body, and each task needs only a small file. After the training, you can add the product to the weight, and then the adapter costs no extra time. In this kit, `finetune.merge_lora` does this for you.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.8: merge an adapter

@@ -95,7 +95,7 @@ def run(method, seed, epochs):
     return curve, accuracy(model, task.test)
 
 # %% [markdown]
-# This cell takes the longest: six methods, each with three seeds. A **seed** determines which images you get, how the head starts, and in which order the images come. (If the kit runs in a browser without a server, the cell uses only one seed and half the epochs.)
+# This cell takes the longest: six methods, each with three seeds. A **seed** determines which images you get, which weights the head starts with, and in which order the images come. (If the kit runs in a browser without a server, the cell uses only one seed and half the epochs.)
 
 # %% tags=["code"]
 epochs, seeds = (60, (0, 1, 2)) if threads_start() else (30, (0,))

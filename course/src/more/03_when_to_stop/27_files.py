@@ -148,7 +148,7 @@ autolab.viz.draw(F.cross_entropy(model(few_x), few_y), rankdir="TB",
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.11: load all but the head
 #
-# Write `load_body(model, state)`. It loads every entry of the file except the entries of the head `fc`, so the network keeps its own head. The function returns a list of the names that were left out. If the remaining names don't fit, it must still raise an error. The code below loads either everything or nothing, so you have to change it.
+# Write `load_body(model, state)`. It loads every entry of the file except the entries of the head `fc`, so the network keeps its own head. The function returns a list of the names that were left out. If the remaining names don't fit, the function must still raise an error. The code below loads either everything or nothing, so you have to change it.
 
 # %% tags=["exercise"]
 def load_body(model, state):

@@ -9,14 +9,14 @@ from IPython.display import Markdown
 Markdown(autolab.engine.core.__doc__)
 
 # %% [markdown]
-# **`errors.py`, `dtype.py`, `device.py`, `observe.py` and `grad_mode.py` have no counterpart in your engine.** If you misuse your engine, it computes something anyway. This engine refuses instead, with PyTorch's error message and a note that helps you. It also supports different kinds of numbers, and different devices that store them. With your engine, the explorer had to watch every change to a `grad`, but this engine reports each event itself. With `no_grad` you can tell it to record nothing.
+# **`errors.py`, `dtype.py`, `device.py`, `observe.py` and `grad_mode.py` have no counterpart in your engine.** If you misuse your engine, it computes something anyway. This engine refuses instead, with PyTorch's error message and a note that helps you to fix the mistake. It also supports different kinds of numbers, and different devices that store them. With your engine, the explorer had to watch every change to a `grad`, but this engine reports each event itself. With `no_grad` you can tell it to record nothing.
 
 # %% tags=["picture"]
 events = "observe.Observer.contribution", "observe.Observer.accumulate"
 beside(None, "errors.fail", *events)
 
 # %% [markdown]
-# **`tensor.py` is your `Value`.** Your `data` is called `_array` here, and your `grad` is called `_grad`. The parents and the rule have moved into a node, so that a result can be deleted while its history stays. Two things are new. A view shares its memory with another tensor, and `requires_grad` tells the engine which tensors need a gradient, so it doesn't compute any other gradients.
+# **`tensor.py` does the work of your `Value`.** Your `data` is called `_array` here, and your `grad` is called `_grad`. The parents and the rule have moved into a node, so Python can delete a result while its history stays. Two things are new. A view shares its memory with another tensor, and `requires_grad` tells the engine which tensors need a gradient, so it doesn't compute any other gradients.
 
 # %% tags=["picture"]
 beside(Value, "tensor.Tensor")
