@@ -107,7 +107,7 @@ def difference(got: Any, want: Any, tell: bool = True) -> str:
 
 
 def _numbers(got: np.ndarray, want: np.ndarray, tell: bool) -> str:
-    """Return the sentence for two arrays of the same shape."""
+    """Return one sentence that says how `got` differs from `want`, an array of the same shape."""
     if np.isnan(got).any() and not np.isnan(want).any():
         return "There is a NaN (not a number) where a number should be."
     if want.ndim == 2 and want.shape[0] == want.shape[1] and same(got.T, want):

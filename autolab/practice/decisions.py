@@ -162,8 +162,8 @@ class Decisions(Arrivals, Aftermath, Changes):
     def _candidates(
         self, frame: Frame, waiting: list[str], ready: list[str], counts: dict[str, int]
     ) -> list[Node]:
-        """Return the nodes to choose from, in order: all of a small graph; of a large one those
-        that may run, wait, come next or have run, and a leaf."""
+        """Return the nodes to choose from, in order: all of a small graph; of a large
+        one the node that runs now, a few that are ready, partly complete or next, the last that ran, and one leaf."""
         taking_part = [n for n in self.trace.nodes if n.id in counts or n.id in waiting]
         if len(taking_part) <= FEW:
             return taking_part

@@ -58,7 +58,7 @@ class Limits:
         self._entered: Counter[str] = Counter()  # address -> students
 
     def may_send(self, who: str) -> bool:
-        """Return whether one more message of a student is accepted."""
+        """Count one message of a student against the limit, and return whether it is accepted."""
         return self._may(f"student {who}", BURST, RATE)
 
     def may_enter(self, address: str) -> bool:

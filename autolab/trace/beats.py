@@ -225,7 +225,7 @@ class Expressions:
     def __init__(self, trace: Trace, titles: Mapping[str, str]):
         self.of = {
             node.label: titles[node.id]
-            for node in trace.nodes
+            for node in (trace.nodes if titles else ())  # looking at a node makes it
             if node.kind == "op" and not node.name and not node.outputs and node.id in titles
         }
 

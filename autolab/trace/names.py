@@ -226,7 +226,7 @@ def _is_module(item: Any) -> bool:
 
 
 def _of_modules(modules: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield tensors by their path in a module; if two modules have the same path, the variable's name comes first."""
+    """Yield (path, tensor). If the modules of two variables share a path, all paths of both start with the variable."""
     found: dict[int, tuple[str, str, Any]] = {}  # id of a tensor -> (variable, path, tensor)
     for name, module in modules.items():
         for path, tensor in _of_module(module):

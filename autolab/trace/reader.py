@@ -481,7 +481,7 @@ class Reader:
         """Receive all nodes of the graph, oldest first."""
 
     def done(self, roots: list[Any]) -> None:
-        """Receive the news that the trace of `roots` is finished."""
+        """Release what was kept for the trace of `roots`, also after an error. Nothing is kept here."""
 
     # -- backward without touching .grad -----------------------------------------------------------
     def replay(self, roots: list[Any], gradients: list[Any], observer: Any) -> None:

@@ -287,7 +287,7 @@ class Events:
             register_optimizer_step_post_hook(self._step_ends),
         ]
         self._stance: Any = None
-        if torch_names.nothing_is_compiled():  # loading the compiler takes a second or two
+        if torch_names.compiler_not_loaded():  # loading the compiler takes a second or two
             self._compile, torch.compile = torch.compile, self._compiling(torch.compile)
         else:
             self._run_as_written()

@@ -54,9 +54,9 @@ def _found(where: str) -> Any:
         return None
 
 
-def nothing_is_compiled() -> bool:
-    """Return whether PyTorch's compiler is not even loaded. If another PyTorch version names it differently, the answer
-    is no, which costs a second."""
+def compiler_not_loaded() -> bool:
+    """Return whether PyTorch's compiler exists and is not imported yet. If a PyTorch version has no such module, return
+    False; the caller then loads the compiler, which takes about a second."""
     return (
         "torch._dynamo" not in sys.modules and importlib.util.find_spec("torch._dynamo") is not None
     )

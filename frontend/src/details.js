@@ -48,8 +48,7 @@ function attributeText(value) {
 }
 
 function settingWords({ optimizer, settings }) {
-  const words = Object.entries(settings).map(([name, value]) => `${name} = ${settingText(value)}`);
-  return [optimizer, ...words].join(", ");
+  return [optimizer, ...Object.entries(settings).map(([name, value]) => `${name} = ${settingText(value)}`)].join(", ");
 }
 
 function smallButton(text, onclick) {
@@ -58,11 +57,10 @@ function smallButton(text, onclick) {
 
 export class Details {
   constructor(element, trace, formulas, actions) {
-    Object.assign(this, { element, trace, formulas, actions });
+    Object.assign(this, { element, trace, formulas, actions, tallest: 0 });
     this.nodeById = new Map(trace.nodes.map((node) => [node.id, node]));
     this.pictures = new Pictures(trace, (tex) => this.formula(tex, ""));
     this.element.addEventListener("click", () => this.fit()); // a card was opened, or numbers were
-    this.tallest = 0;
     this.offers = new Map(); // by closed box; reused, so that the focus stays during a step
   }
 
@@ -323,10 +321,11 @@ export class Details {
 
   free(frame) {
     const saved = this.trace.saved.filter((s) => s.node === frame.node),
-      label = this.ruleOf(frame.node);
+      label = this.ruleOf(frame.node),
+      them = saved.length > 1 ? "them" : "it";
     const names = [...new Set(saved.map((s) => keptName(this.trace, s) || s.name))].join(", ");
-    const again = `A second backward pass through ${label} would need ${saved.length > 1 ? "them" : "it"}.`;
-    const text = saved.length ? `${label} kept ${names} for this step, and ${mood(this.trace, "frees", "would free")} ${saved.length > 1 ? "them" : "it"} now. ${again}` : `${label} had saved no tensors.`;
+    const kept = `${label} kept ${names} for this step, and ${mood(this.trace, "frees", "would free")} ${them} now.`;
+    const text = saved.length ? `${kept} A second backward pass through ${label} would need ${them}.` : `${label} had saved no tensors.`;
     return [h("p", { class: "al-plain", text })];
   }
 
@@ -488,14 +487,12 @@ export class Details {
   }
 
   outputs(node) {
-    if (!node.outputs || node.outputs.length < 2) return [];
-    return [
-      h("div", { class: "al-name", text: "outputs" }),
-      ...node.outputs.map((out) => this.quantity(outputWords(out), out.value, `output ${out.name}`)),
-    ];
+    const outputs = node.outputs ?? [];
+    const shown = outputs.map((out) => this.quantity(outputWords(out), out.value, `output ${out.name}`));
+    return outputs.length < 2 ? [] : [h("div", { class: "al-name", text: "outputs" }), ...shown];
   }
 
-  saved(node, now) {
-    return keptTable(this.trace, node, (id) => [now.saved[id], this.savedWord(now.saved[id])]);
+  saved(node, { saved }) {
+    return keptTable(this.trace, node, (id) => [saved[id], this.savedWord(saved[id])]);
   }
 }

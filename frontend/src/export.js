@@ -1,4 +1,4 @@
-// Export the picture as a file: one step as SVG, PNG or PDF, several steps as one animated SVG. Nothing leaves the
+// Export the picture as a file: one step as SVG or PNG, several steps as one animated SVG. Nothing leaves the
 // browser.
 import { clamp, h, svgEl } from "./dom.js";
 import { lastStep } from "./player.js";
@@ -7,8 +7,7 @@ import { grouped } from "./values.js";
 
 const INLINED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "visibility", "display", "font-weight", "font-style", "paint-order", "text-decoration-line", "text-anchor"];
 const PITCH = 20, MARGINS = 12, LETTER = 7.6; // px: line height of the sentence above the picture, margins around it, approximate width of a letter
-const MOST_STEPS = 300, MOST_PIXELS = 30e6, DENSITY = 3, POINTS = 0.75; // for a page: points per px
-const NEWLINE = new Uint8Array([10]);
+const MOST_STEPS = 300, MOST_PIXELS = 30e6, DENSITY = 3;
 
 // Convert "color(srgb 0.5 0.1 0)", the computed form of mixed colours, to a form that every program knows.
 function plainColour(value) {
@@ -56,33 +55,6 @@ function download(blob, name) {
 
 const serialized = (svg) => new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" });
 
-// Return a PDF of one page with one picture; `pixels`: the red, green and blue values, compressed by zlib.
-function pdf(pixels, width, height, page) {
-  const draw = `q ${page[0]} 0 0 ${page[1]} 0 0 cm /I Do Q`, encoder = new TextEncoder(), parts = [], offsets = [];
-  let length = 0;
-  const put = (...items) => {
-    for (const item of items) {
-      const bytes = typeof item === "string" ? encoder.encode(item) : item;
-      parts.push(bytes);
-      length += bytes.length;
-    }
-  };
-  const object = (head, ...body) => {
-    offsets.push(length);
-    put(`${offsets.length} 0 obj\n${head}\n`, ...body, "endobj\n");
-  };
-  put("%PDF-1.4\n");
-  object("<< /Type /Catalog /Pages 2 0 R >>");
-  object("<< /Type /Pages /Kids [3 0 R] /Count 1 >>");
-  object(`<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${page.join(" ")}] /Contents 4 0 R /Resources << /XObject << /I 5 0 R >> >> >>`);
-  object(`<< /Length ${draw.length} >>`, `stream\n${draw}\nendstream\n`);
-  const look = `/Type /XObject /Subtype /Image /Width ${width} /Height ${height} /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /FlateDecode`;
-  object(`<< ${look} /Length ${pixels.length} >>`, "stream\n", pixels, NEWLINE, "endstream\n");
-  const start = length, table = offsets.map((at) => `${String(at).padStart(10, "0")} 00000 n \n`).join("");
-  put(`xref\n0 ${offsets.length + 1}\n0000000000 65535 f \n${table}trailer\n<< /Size ${offsets.length + 1} /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`);
-  return new Blob(parts, { type: "application/pdf" });
-}
-
 export class Exports {
   constructor(view) {
     this.view = view;
@@ -96,7 +68,6 @@ export class Exports {
       h("div", { class: "al-name", "aria-hidden": "true", text: "Save this step as" }),
       button("SVG", () => this.svg()),
       button("PNG", () => this.png()),
-      button("PDF", () => this.pdf()),
       h("div", { class: "al-name", "aria-hidden": "true", text: "Save the steps from … to … as an SVG that plays" }),
       this.from,
       this.to,
@@ -166,7 +137,7 @@ export class Exports {
     return "saved";
   }
 
-  async canvas() {
+  async png() {
     const picture = this.still(), [width, height] = ["width", "height"].map((name) => Number(picture.getAttribute(name)));
     const url = URL.createObjectURL(serialized(picture)), image = new Image();
     image.src = url;
@@ -175,23 +146,8 @@ export class Exports {
     const density = Math.min(DENSITY, Math.sqrt(MOST_PIXELS / (width * height)), 16_000 / Math.max(width, height));
     const canvas = h("canvas", { width: Math.floor(width * density), height: Math.floor(height * density) });
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    return { canvas, width, height };
-  }
-
-  async png() {
-    const { canvas } = await this.canvas();
     download(await new Promise((resolve) => canvas.toBlob(resolve)), `${this.name}.png`);
     return `saved, ${grouped(canvas.width)} x ${grouped(canvas.height)} pixels`;
-  }
-
-  async pdf() {
-    const { canvas, width, height } = await this.canvas(), { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    const pixels = new Uint8Array((data.length / 4) * 3);
-    for (let i = 0; i < data.length; i += 1) if (i % 4 < 3) pixels[i - (i >> 2)] = data[i];
-    const packed = new Response(new Blob([pixels]).stream().pipeThrough(new CompressionStream("deflate")));
-    const page = [width, height].map((size) => Number((size * POINTS).toFixed(2)));
-    download(pdf(new Uint8Array(await packed.arrayBuffer()), canvas.width, canvas.height, page), `${this.name}.pdf`);
-    return "saved, one page";
   }
 
   // Content shared by several steps is stored once, and shown during those steps.

@@ -82,7 +82,6 @@ export class Tools {
   // `root`: the explorer's element; a press elsewhere in it closes the dialog.
   listen(root) {
     root.addEventListener("pointerdown", (event) => !this.element.contains(event.target) && this.close());
-    this.focus.listen(root);
   }
 
   // Close the dialog after an action, so that it does not cover the result in the graph.

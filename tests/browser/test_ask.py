@@ -64,7 +64,7 @@ def forms(answer: Any) -> set[str]:
 
 
 def in_files(shown: Explorer, folder: Path) -> list[str]:
-    """What is written in the picture of the step that is shown (as SVG; PNG and PDF are painted from the same) and in
+    """What is written in the picture of the step that is shown (as SVG; PNG is painted from the same) and in
     the film of all steps."""
     shown.button("More").click()
     shown.root.get_by_role("spinbutton", name="Last step of the film").fill("9999")

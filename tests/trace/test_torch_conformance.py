@@ -28,7 +28,7 @@ DIFFERS = {
     ],
     "The node of a module's full backward hook stands outside its module.": [292, 295],
     "torch.func and forward mode: the arithmetic that they come down to.": [373, 376],
-    "autolab has no allow_mutation_on_saved_tensors, and no register_backward_hook.": [296, 298],
+    "autolab has no allow_mutation_on_saved_tensors, save_on_cpu or register_backward_hook.": [289, 296, 298],
     "autolab has no get_gradient_edge; a tensor made in inference mode is an ordinary one.": [83, 342],
     "When a node is freed that nothing holds; a result of a custom function without gradient; an error in anomaly mode.": [
         77, 358, 371, 461,

@@ -168,7 +168,7 @@ def in_use() -> list:
 
 
 def accelerator():
-    """Return the first GPU of 'cuda', or None if there is none. Page-locked memory belongs to it."""
+    """Return the backend of the first CUDA GPU, or None. `pin_memory()` allocates its memory there."""
     there = backends("cuda")
     return there[0] if there else None
 

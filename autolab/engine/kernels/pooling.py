@@ -189,8 +189,8 @@ def max_backward(g, x, largest, win):
 
 
 def _max_backward(g, x, largest, win, dx):
-    """Fill `dx`. Every `largest` is a number that its window contains. The winning positions are a bit mask, all bits
-    set or none, because `where` takes several times as long."""
+    """Write the gradient of the input into `dx`. `largest` must be finite. A bit mask selects the winning positions,
+    because `where` takes several times as long."""
     covered = _pad_to_windows(x, win, -np.inf)
     inner = dx if covered is x else memory.empty_like(covered)
     inner.fill(0)

@@ -208,6 +208,7 @@ def _edges(
 
 
 def _windows(size: tuple[int, ...], attrs: dict[str, Any]) -> Any:
+    """Return the pooling sizes (`Windows`) for a map of this size."""
     kernel, stride, padding, dilation = (
         cards.per_side(attrs.get(name) or default, 2)
         for name, default in (

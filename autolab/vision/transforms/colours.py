@@ -46,7 +46,8 @@ def enhance(img, kind, factor):
 
 
 def _blended(img, kind, name, factor, other):
-    """Return factor * img + (1 - factor) * other(img), within the image's range; of Pillow images by `kind`."""
+    """Return factor * img + (1 - factor) * other(img), clamped to the image's range. For Pillow images, use Pillow's
+    enhancer `kind` instead. name: the factor's name in errors."""
     if is_pil(img):
         return enhance(img, kind, factor)
     if factor < 0:
