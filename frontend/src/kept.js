@@ -25,12 +25,12 @@ export function badgeOf(trace, ids, stateOf) {
   return { state, text: `${verb} ${what}${state === "modified" ? ", changed since" : ""}${bytes ? ` · ${sizeWords(bytes)}` : ""}` };
 }
 
-// Return what a saved tensor is, in the learner's names: "x: mul keeps its first operand for its backward pass (PyTorch:
-// _saved_self)".
+// Return what a saved tensor is, in the learner's names: "x: mul keeps its first operand for the backward pass. PyTorch
+// calls it _saved_self.".
 export function keptWords(trace, id) {
   const saved = savedOf(trace, id), node = trace.nodes[Number(saved.node.slice(1))], op = node.op.replace(/_$/, "");
   const name = keptName(trace, saved), which = saved.source_node === saved.node ? "result" : OPERANDS[saved.name] ?? (name ? "operand" : saved.name);
-  const version = saved.version ? `, in version ${saved.version}` : "";
+  const version = saved.version ? `, in version ${saved.version},` : "";
   return `${name || saved.name}: ${op} keeps its ${which}${version} for the backward pass. PyTorch calls it _saved_${saved.name}.`;
 }
 

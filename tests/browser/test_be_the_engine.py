@@ -87,8 +87,8 @@ def test_a_graph_is_played_by_keyboard_on_a_page_without_a_kernel(
         field = panel.get_by_role("textbox", name=re.compile("What does it send to"))
         for text, words in [
             ("", "Answer first."),
-            ("six", "That is no number."),
-            ("[1, 2]", "One number is wanted."),
+            ("six", "That is not a number."),
+            ("[1, 2]", "Type a single number."),
         ]:
             field.fill(text)
             field.press("Enter")

@@ -221,5 +221,5 @@ def test_the_graph_beside_a_frozen_first_layer_is_drawn(browser: Browser, tmp_pa
         page.goto(variables["panel"].explorer.to_html(tmp_path / "frozen.html").as_uri())
         Explorer(page).choose("Memory")
         expect(Explorer(page).graph.locator(".al-pin title").first).to_have_text(
-            re.compile("for its backward")
+            re.compile("for the backward pass")
         )

@@ -128,7 +128,7 @@ def test_nan_is_marked_by_more_than_colour(page: Page, tmp_path: Path) -> None:
     marked = lambda node: node.locator(".al-inner").evaluate(  # noqa: E731
         "r => getComputedStyle(r).stroke !== 'none'"
     )
-    root, x = shown.graph.get_by_role("button", name=re.compile("sqrt")), shown.node("x")
+    root, x = shown.graph.get_by_role("button", name=re.compile("^sqrt")), shown.node("x")
     expect(root).to_have_attribute("aria-label", re.compile("holds NaN or inf"))
     assert marked(root) and not marked(x)
     shown.root.press("End")
@@ -199,7 +199,7 @@ def test_every_state_has_its_own_word_and_look_in_the_legend(
     if colours != "print":
         shown.choose("Legend")
     badges = shown.root.locator(".al-legend .al-state")
-    words = ["not yet", "never", "zero", "contribution", "accumulated", "returned", "freed"]
+    words = ["not yet", "never", "zero", "incomplete", "accumulated", "returned", "freed"]
     assert badges.all_text_contents() == words
     look = "all => all.map((e) => { const s = getComputedStyle(e); return [s.backgroundColor, s.backgroundImage, s.borderTopStyle].join(); })"
     assert len(set(badges.evaluate_all(look))) == 7, "no two look alike"
