@@ -21,19 +21,19 @@ def printed(words):
 @pytest.mark.parametrize(
     ("words", "cell", "output"),
     [
-        ("about eight times slower with one digit", "def step_time", "one digit: CPU 329 µs, GPU 2667 µs"),
-        ("Digit by digit, an epoch takes the GPU 3.8 s", "def step_time", "an epoch, digit by digit, on the GPU: 3.8 s"),
+        ("about eight times slower than the CPU with one digit", "def step_time", "one digit: CPU 329 µs, GPU 2667 µs"),
+        ("an epoch takes the GPU 3.8 s", "def step_time", "an epoch, digit by digit, on the GPU: 3.8 s"),
         ("three times faster with a batch of 64", "batch_sizes = [", "batch of 64: CPU  191.3 µs a digit, GPU   53.3 µs a digit"),
-        ("Ten of them take 3.5 ms", "for _ in range(10):", "until it is computed: 3.532 ms"),
+        ("Ten such products take 3.5 ms", "for _ in range(10):", "until it is computed: 3.532 ms"),
         ("= 0.05$ ms", "for _ in range(10):", "0.050 ms"),
-        ("all of them together come to 4.9 MiB", "def in_use", "after forward, recorded:        4.9 MiB more"),
-        ("there the GPU is 15 times faster", "ratios = {}", "a @ b: the GPU is 15 times faster"),
+        ("all results together come to 4.9 MiB", "def in_use", "after forward, recorded:        4.9 MiB more"),
+        ("the GPU does 15 times as many", "ratios = {}", "a @ b: the GPU is 15 times faster"),
         ("the GPU's memory is about 11 times faster", "ratios = {}", "a + b: the GPU is 11 times faster"),
-        ("It needs 1.3 ms for 8 million bytes", "created = seconds", "made on the CPU, then moved: 1.348 ms"),
+        ("The bus needs 1.3 ms for 8 million bytes", "created = seconds", "made on the CPU, then moved: 1.348 ms"),
         ("of its own memory in 0.04 ms", "created = seconds", "made on the GPU:             0.041 ms"),
         ("up to 128 rows nearly all of the time is **launch overhead**", "sizes = [8", "128 rows: CPU       13.2 µs, GPU      7.5 µs"),
-        ("eight times 5 µs", "def epoch(pinned)", "pinned   memory: the host spends     40 µs"),
-        ("below $3 \\cdot 10^{-8}$ there is only zero", "vanished =", "2e-8 in float16: 0.0"),
+        ("each launch costs it 5 µs", "def epoch(pinned)", "pinned   memory: the host spends     40 µs"),
+        ("numbers below $3 \\cdot 10^{-8}$ become zero", "vanished =", "2e-8 in float16: 0.0"),
     ],
 )
 def test_number_in_the_prose_is_what_is_printed(words, cell, output):

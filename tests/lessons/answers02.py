@@ -322,7 +322,7 @@ WRONG = {
             lambda b, n: max(b / (0.7 * 320e9), n / (0.7 * 8.1e12)),
             "no kernel takes less than 2.5 µs",
         ),
-        (lambda b, n: 1e6 * kernel_time(b, n), "These are microseconds"),
+        (lambda b, n: 1e6 * kernel_time(b, n), "Your result is in microseconds"),
         (lambda b, n: max(n / (0.7 * 8.1e12), 2.5e-6), "You only counted the operations"),
     ],
     "02.2": [
@@ -426,7 +426,7 @@ WRONG = {
     "02.13": [
         (scaled_but_stepped, "you took the step anyway"),
         (scaled_not_divided, "still the gradients of the scaled loss"),
-        (scaled_not_halved, "return half of it"),
+        (scaled_not_halved, "return half of the scale"),
         (scaled_with_zeros, "skip the whole step"),
     ],
 }
