@@ -111,7 +111,7 @@ def test_what_answers_is_no_room(status):
         threading.Thread(target=other.serve_forever).start()
         joined = autolab.room(f"127.0.0.1:{other.server_port}", "4KD2")
         progress.record("ask", "my.1", given="6")
-        assert (joined.sent, joined.waiting) == (0, 1) and "is no room (" in repr(joined)
+        assert (joined.sent, joined.waiting) == (0, 1) and "is not a room (" in repr(joined)
         autolab.room.leave()
         other.shutdown()
 
