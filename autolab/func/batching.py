@@ -57,7 +57,7 @@ def vmap(
         raise fail(RuntimeError, message, note)
     if not isinstance(out_dims, int):
         raise unsupported(
-            "vmap", "out_dims that is no number", "Move dimensions of a result: .movedim(0, 1)."
+            "vmap", "out_dims that is not a number", "Move dimensions of a result: .movedim(0, 1)."
         )
 
     @functools.wraps(func)

@@ -5,7 +5,7 @@ the trace, joined to the old one by edges with `update`, along which no gradient
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,8 @@ class Step:
     call: str
     type: str
     nodes: list[str] = field(default_factory=list)
+    idle: int = 0  # of a step that changed nothing: its parameters, all without a gradient,
+    left_out: tuple[str, ...] = ()  # and the leaves with a gradient, which are not in the optimizer
 
 
 @dataclass(slots=True)
@@ -51,14 +53,12 @@ class Updates:
     def __init__(self, builder: Builder) -> None:
         self.builder, self.film = builder, builder.film
         self.steps: list[Step] = []
-        self._idle: dict[str, tuple[int, dict[str, None]]] = {}  # of steps that changed nothing
         self.clearing = ""  # the running zero_grad() call
         self._depth = 0
         # of this step: a parameter group and its settings
         self._group: tuple[Any, dict[str, Any]] = None, {}
-        self._before: dict[
-            int, tuple[str, Copy | None, optimizers.Facts]
-        ] = {}  # of the parameters that the step is changing
+        # of the parameters that the step is changing
+        self._before: dict[int, tuple[str, Copy | None, optimizers.Facts]] = {}
         self._changes: dict[str, _Change] = {}
 
     # -- optimizers --------------------------------------------------------------------------------
@@ -74,27 +74,16 @@ class Updates:
             kind = type(optimizer).__name__
             self.steps.append(Step(f"{called(optimizer, frame)}.step()", kind))
         elif self._depth == 0 and not self.steps[-1].nodes:
-            self._changed_nothing(optimizer)
-
-    def _changed_nothing(self, optimizer: Any) -> None:
-        """Note a step without updates, and which leaves have a gradient although they are not in the optimizer."""
-        mine = [p for group in optimizer.param_groups for p in group["params"]]
-        if all(parameter.grad is None for parameter in mine):
-            others = dict.fromkeys(map(self.builder.by_tensor.get, self.film.leaves(True)))
-            count, known = self._idle.get(self.steps[-1].call, (0, {}))
-            self._idle[self.steps[-1].call] = len(mine), known | others
+            mine = [p for group in optimizer.param_groups for p in group["params"]]
+            if all(parameter.grad is None for parameter in mine):
+                others = map(self.builder.by_tensor.get, self.film.leaves(True))
+                self.steps[-1].idle, self.steps[-1].left_out = len(mine), tuple(others)
 
     def idle(self, book: Book) -> str:
         """Return the sentences about optimizers' steps that changed nothing."""
-        return " ".join(
-            f"{call} changed nothing{self._how_often(call)}, because {_none(count)} gradient."
-            + _left_out(leaves, book)
-            for call, (count, leaves) in self._idle.items()
-        )
-
-    def _how_often(self, call: str) -> str:
-        idle = [not step.nodes for step in self.steps if step.call == call]
-        return "" if all(idle) else f" in {sum(idle)} of {len(idle)} calls"
+        calls = dict.fromkeys(step.call for step in self.steps)
+        alike = ([step for step in self.steps if step.call == call] for call in calls)
+        return " ".join(filter(None, (_idle_words(steps, book) for steps in alike)))
 
     def update(self, optimizer: Any, group: dict[str, Any], parameter: Any, over: bool) -> None:
         if not over:
@@ -309,13 +298,17 @@ class Updates:
         return found | {"change": _change(origin.value, draft.value, None)}
 
 
-def _none(count: int) -> str:
-    return "its parameter had no" if count == 1 else f"none of its {count} parameters had a"
-
-
-def _left_out(leaves: Iterable[str], book: Book) -> str:
-    names_ = ", ".join(dict.fromkeys(book.names[leaf] for leaf in leaves))
-    return f" Not in this optimizer, although they have a gradient: {names_}." if names_ else ""
+def _idle_words(steps: list[Step], book: Book) -> str:
+    """Return the sentences about the idle ones among the steps of one call; "" if there are none."""
+    empty = [step for step in steps if step.idle]
+    if not empty:
+        return ""
+    often = "" if len(empty) == len(steps) else f" in {len(empty)} of {len(steps)} calls"
+    count = empty[-1].idle
+    none = "its parameter had no" if count == 1 else f"none of its {count} parameters had a"
+    names_ = ", ".join(dict.fromkeys(book.names[leaf] for step in empty for leaf in step.left_out))
+    others = f" Not in this optimizer, although they have a gradient: {names_}." if names_ else ""
+    return f"{empty[0].call} changed nothing{often}, because {none} gradient.{others}"
 
 
 _SIGNS: dict[str, Callable[[Term, Term], Term]] = {

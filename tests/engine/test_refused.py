@@ -26,7 +26,7 @@ REFUSED = {
     "pickle_protocol": lambda: torch.save(X, io.BytesIO(), pickle_protocol=4),
     "encoding": lambda: torch.load(io.BytesIO(), weights_only=False, encoding="latin1"),
     "has_aux": lambda: torch.func.grad(torch.sum, has_aux=True),
-    "out_dims that is no number": lambda: torch.vmap(torch.sin, out_dims=(0,)),
+    "out_dims that is not a number": lambda: torch.vmap(torch.sin, out_dims=(0,)),
     "parameter_and_buffer_dicts of several dicts": lambda: torch.func.functional_call(
         None, ({}, {})
     ),
